@@ -1,0 +1,290 @@
+// Package mode holds what the mode templates share: argument checks, pooled
+// scratch, the layered fall-back for ciphers without fused kernels, and serial
+// chains run side by side. It is internal and carries no compatibility promise.
+package mode
+
+import (
+	"crypto/subtle"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"sync"
+
+	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/alias"
+)
+
+// Block is the block size in bytes of every cipher here.
+const Block = 16
+
+// Chunk is how many bytes of masks or counters are made at a time: 256 blocks,
+// so that the widest kernel is filled and everything stays in the first-level
+// cache.
+const Chunk = 256 * Block
+
+// Kernel calls a cipher's fused forms where it has them and the same thing in
+// layers (an XOR pass, the blocks, an XOR pass) where it does not.
+type Kernel struct {
+	C algapi.Cipher
+	f algapi.Fused
+}
+
+// NewKernel returns the kernel of c.
+func NewKernel(c algapi.Cipher) Kernel { return Kernel{c, algapi.AsFused(c)} }
+
+// KeyStreamXor sets dst = E(ctr) ^ x over the len(x) bytes of x, which need not
+// be whole blocks; ctr is scratch of at least that many bytes rounded up to
+// whole blocks, and is overwritten. dst may be x.
+func (k Kernel) KeyStreamXor(dst, ctr, x []byte) {
+	n := (len(x) + Block - 1) &^ (Block - 1)
+	if k.f != nil && n == len(x) {
+		k.f.EncryptXor(dst[:n], ctr[:n], x)
+		return
+	}
+	k.C.EncryptBlocks(ctr[:n], ctr[:n])
+	subtle.XORBytes(dst, x, ctr[:len(x)])
+}
+
+// DecryptXor sets dst = D(src) ^ x over whole blocks. dst may be src; x is
+// disjoint from dst.
+func (k Kernel) DecryptXor(dst, src, x []byte) {
+	if k.f != nil {
+		k.f.DecryptXor(dst[:len(src)], src, x)
+		return
+	}
+	k.C.DecryptBlocks(dst, src)
+	subtle.XORBytes(dst, dst[:len(src)], x)
+}
+
+// XorCryptXor sets dst = E(src ^ m) ^ m, or D in place of E, over whole blocks.
+// dst may be src; m is disjoint from both.
+func (k Kernel) XorCryptXor(dst, src, m []byte, decrypt bool) {
+	dst = dst[:len(src)]
+	if k.f != nil {
+		if decrypt {
+			k.f.XorDecryptXor(dst, src, m)
+		} else {
+			k.f.XorEncryptXor(dst, src, m)
+		}
+		return
+	}
+	subtle.XORBytes(dst, src, m)
+	if decrypt {
+		k.C.DecryptBlocks(dst, dst)
+	} else {
+		k.C.EncryptBlocks(dst, dst)
+	}
+	subtle.XORBytes(dst, dst, m)
+}
+
+// Wipe overwrites the cipher's key material where it can.
+func (k Kernel) Wipe() { algapi.Wipe(k.C) }
+
+// Scratch is pooled memory for one call. Slices of it may be passed through
+// interfaces without costing an allocation.
+type Scratch struct {
+	A, B  [Chunk]byte
+	IV, T [Block]byte
+	U, V  [2 * Block]byte
+	usedA int
+	usedB int
+}
+
+var pool = sync.Pool{New: func() any { return new(Scratch) }}
+
+// Get returns scratch of which the first a bytes of A and b bytes of B may be
+// used; what it holds is zero.
+func Get(a, b int) *Scratch {
+	s := pool.Get().(*Scratch)
+	s.usedA, s.usedB = min(a, Chunk), min(b, Chunk)
+	return s
+}
+
+// Put wipes what was used and gives s back.
+func (s *Scratch) Put() {
+	clear(s.A[:s.usedA])
+	clear(s.B[:s.usedB])
+	clear(s.IV[:])
+	clear(s.T[:])
+	clear(s.U[:])
+	clear(s.V[:])
+	pool.Put(s)
+}
+
+// Lengths is a mode's rule for the length of one message, in bytes.
+type Lengths struct {
+	Min, Max int // Max 0 means unlimited
+	Multiple int // 0 or 1: any
+}
+
+func (l Lengths) String() string {
+	s := "any length"
+	if l.Multiple > 1 {
+		s = fmt.Sprintf("multiples of %d", l.Multiple)
+	}
+	switch {
+	case l.Min > 0 && l.Max > 0:
+		s = fmt.Sprintf("%d to %d bytes", l.Min, l.Max)
+	case l.Min > 0:
+		s = fmt.Sprintf("%d bytes or more", l.Min)
+	}
+	return s
+}
+
+// Spec is what the argument checks need to know of a keyed mode.
+type Spec struct {
+	Name    string // of the instance, for error texts
+	IVSize  int    // bytes
+	Lengths Lengths
+	KeepsIV bool // the iv is not written back
+}
+
+// Check checks the arguments of Encrypt and Decrypt.
+func (s *Spec) Check(dst, src, iv []byte) error {
+	if err := s.length("input", len(src)); err != nil {
+		return err
+	}
+	if len(iv) != s.IVSize {
+		return &algapi.IVSizeError{Alg: s.Name, Size: len(iv), Want: s.IVSize}
+	}
+	return s.buffers(dst, src, iv, !s.KeepsIV)
+}
+
+// CheckUnits checks the arguments of EncryptUnits and DecryptUnits.
+func (s *Spec) CheckUnits(dst, src []byte, unit int, ivs []byte) error {
+	if unit <= 0 {
+		return &algapi.LengthError{Alg: s.Name, What: "unit", Size: unit, Accepted: "positive sizes"}
+	}
+	if err := s.length("unit", unit); err != nil {
+		return err
+	}
+	if len(src)%unit != 0 {
+		return &algapi.LengthError{Alg: s.Name, What: "input", Size: len(src), Accepted: fmt.Sprintf("multiples of the unit of %d", unit)}
+	}
+	if want := len(src) / unit * s.IVSize; len(ivs) != want {
+		return &algapi.IVSizeError{Alg: s.Name, Size: len(ivs), Want: want}
+	}
+	return s.buffers(dst, src, ivs, false)
+}
+
+func (s *Spec) length(what string, n int) error {
+	l := s.Lengths
+	if n < l.Min || l.Max > 0 && n > l.Max || l.Multiple > 1 && n%l.Multiple != 0 {
+		return &algapi.LengthError{Alg: s.Name, What: what, Size: n, Accepted: l.String()}
+	}
+	return nil
+}
+
+func (s *Spec) buffers(dst, src, iv []byte, ivWritten bool) error {
+	if len(dst) < len(src) {
+		return &algapi.LengthError{Alg: s.Name, What: "output buffer", Size: len(dst), Accepted: fmt.Sprintf("%d bytes or more for this input", len(src))}
+	}
+	dst = dst[:len(src)]
+	if alias.InexactOverlap(dst, src) {
+		return &algapi.OverlapError{Alg: s.Name, What: "input and output"}
+	}
+	if alias.AnyOverlap(iv, dst) {
+		return &algapi.OverlapError{Alg: s.Name, What: "iv and output"}
+	}
+	if ivWritten && alias.AnyOverlap(iv, src) {
+		return &algapi.OverlapError{Alg: s.Name, What: "iv and input"}
+	}
+	return nil
+}
+
+// Describe returns the descriptor of a skcipher template over one cipher. make
+// gets the instance's spec and the keyed cipher's kernel.
+func Describe(c *algapi.Alg, spec Spec, blockSize int, make func(*Spec, Kernel) algapi.Skcipher) algapi.Alg {
+	return algapi.Alg{
+		Kind: algapi.KindSkcipher, BlockSize: blockSize, IVSize: spec.IVSize, ChunkSize: Block,
+		KeySizes: c.KeySizes, Flags: algapi.ConstantTime,
+		NewSkcipher: func(key []byte) (algapi.Skcipher, error) {
+			k, err := NewCipher(c, spec.Name, c.KeySizes, key, key)
+			if err != nil {
+				return nil, err
+			}
+			return make(&spec, k), nil
+		},
+	}
+}
+
+// NewCipher makes the kernel of the cipher c under part, a part of the mode's
+// whole key, whose accepted sizes are sizes.
+func NewCipher(c *algapi.Alg, name string, sizes algapi.KeySizes, key, part []byte) (Kernel, error) {
+	if !sizes.Contains(len(key)) {
+		return Kernel{}, &algapi.KeySizeError{Alg: name, Size: len(key), Accepted: sizes}
+	}
+	b, err := c.NewCipher(part)
+	if err != nil {
+		return Kernel{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return NewKernel(b), nil
+}
+
+// Message is a mode's work on one message whose arguments have been checked. iv
+// is the caller's, or a copy that may be changed.
+type Message func(dst, src, iv []byte)
+
+// EachUnit runs f on every unit with a copy of its iv.
+func EachUnit(dst, src []byte, unit int, ivs []byte, f Message) {
+	s := Get(0, 0)
+	defer s.Put()
+	for i := 0; i*unit < len(src); i++ {
+		iv := s.IV[:copy(s.IV[:], ivs[i*Block:(i+1)*Block])]
+		f(dst[i*unit:(i+1)*unit], src[i*unit:(i+1)*unit], iv)
+	}
+}
+
+// AddBigEndian adds blocks to a 128-bit big-endian counter, modulo 2^128.
+func AddBigEndian(counter *[Block]byte, blocks uint64) {
+	lo, carry := bits.Add64(binary.BigEndian.Uint64(counter[8:]), blocks, 0)
+	binary.BigEndian.PutUint64(counter[8:], lo)
+	binary.BigEndian.PutUint64(counter[:8], binary.BigEndian.Uint64(counter[:8])+carry)
+}
+
+// Chain is one step of a serial chain for a group of lanes.
+type Chain uint8
+
+// The serial chains.
+const (
+	ChainCBC Chain = iota // state = E(state ^ input); output is the state
+	ChainCFB              // state = E(state) ^ input; output is the state
+	ChainOFB              // state = E(state); output is state ^ input
+)
+
+// EncryptChains runs the serial chains of all units side by side, up to 256 at
+// a time, so that a wide kernel has something to do. Whole blocks first, then a
+// last partial one where the mode allows it.
+func (k Kernel) EncryptChains(dst, src []byte, unit int, ivs []byte, chain Chain) {
+	const lanes = Chunk / Block
+	s := Get(len(ivs), 0)
+	defer s.Put()
+	for len(src) > 0 {
+		n := min(lanes, len(src)/unit)
+		state := s.A[:n*Block]
+		copy(state, ivs)
+		for at := 0; at < unit; at += Block {
+			w := min(Block, unit-at)
+			if chain == ChainCBC {
+				for l := range n {
+					b := state[l*Block : (l+1)*Block]
+					subtle.XORBytes(b, b, src[l*unit+at:l*unit+at+w])
+				}
+			}
+			k.C.EncryptBlocks(state, state)
+			for l := range n {
+				b, in, out := state[l*Block:(l+1)*Block], src[l*unit+at:l*unit+at+w], dst[l*unit+at:l*unit+at+w]
+				switch chain {
+				case ChainCBC:
+					copy(out, b)
+				case ChainCFB:
+					subtle.XORBytes(b, b, in)
+					copy(out, b)
+				case ChainOFB:
+					subtle.XORBytes(out, b, in)
+				}
+			}
+		}
+		dst, src, ivs = dst[n*unit:], src[n*unit:], ivs[n*Block:]
+	}
+}

@@ -1,0 +1,34 @@
+// Package templates lists the modes that come with the library.
+package templates
+
+import (
+	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/templates/cbc"
+	"github.com/seed-25a2b25a/nway/templates/cfb"
+	"github.com/seed-25a2b25a/nway/templates/cfb8"
+	"github.com/seed-25a2b25a/nway/templates/cmac"
+	"github.com/seed-25a2b25a/nway/templates/ctr"
+	"github.com/seed-25a2b25a/nway/templates/cts"
+	"github.com/seed-25a2b25a/nway/templates/ecb"
+	"github.com/seed-25a2b25a/nway/templates/essiv"
+	"github.com/seed-25a2b25a/nway/templates/lrw"
+	"github.com/seed-25a2b25a/nway/templates/ofb"
+	"github.com/seed-25a2b25a/nway/templates/xts"
+)
+
+// All returns every mode, one line each.
+func All() []algapi.Template {
+	return []algapi.Template{
+		ecb.Template(),
+		cbc.Template(),
+		cts.Template(),
+		cfb.Template(),
+		cfb8.Template(),
+		ofb.Template(),
+		ctr.Template(),
+		lrw.Template(),
+		xts.Template(),
+		essiv.Template(),
+		cmac.Template(),
+	}
+}

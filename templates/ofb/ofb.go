@@ -1,0 +1,61 @@
+// Package ofb is the output feedback mode, ofb(X) (SP 800-38A section 6.4), for
+// messages of any length. Encryption and decryption are the same operation.
+//
+// Key: that of X. IV: 16 bytes, never reused under one key. After a call the iv
+// is the last key-stream block used; a call after a partial block begins a new
+// message. Nothing is authenticated.
+//
+// The key stream is serial: only the Units calls, over independent messages,
+// can use a wide kernel.
+package ofb
+
+import (
+	"crypto/subtle"
+
+	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/mode"
+)
+
+// Template returns the ofb template.
+func Template() algapi.Template {
+	return algapi.Template{
+		Name: "ofb", Args: []algapi.Kind{algapi.KindCipher}, Usual: []string{"X"},
+		New: func(children []*algapi.Alg) (algapi.Alg, error) {
+			spec := mode.Spec{Name: "ofb(" + children[0].Name + ")", IVSize: mode.Block}
+			return mode.Describe(children[0], spec, 1, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher {
+				return &ofb{s, k}
+			}), nil
+		},
+	}
+}
+
+type ofb struct {
+	spec *mode.Spec
+	mode.Kernel
+}
+
+func (o *ofb) Encrypt(dst, src, iv []byte) error {
+	if err := o.spec.Check(dst, src, iv); err != nil {
+		return err
+	}
+	for len(src) > 0 {
+		o.C.Encrypt(iv, iv)
+		n := subtle.XORBytes(dst, src, iv)
+		dst, src = dst[n:], src[n:]
+	}
+	return nil
+}
+
+func (o *ofb) Decrypt(dst, src, iv []byte) error { return o.Encrypt(dst, src, iv) }
+
+func (o *ofb) EncryptUnits(dst, src []byte, unit int, ivs []byte) error {
+	if err := o.spec.CheckUnits(dst, src, unit, ivs); err != nil {
+		return err
+	}
+	o.EncryptChains(dst, src, unit, ivs, mode.ChainOFB)
+	return nil
+}
+
+func (o *ofb) DecryptUnits(dst, src []byte, unit int, ivs []byte) error {
+	return o.EncryptUnits(dst, src, unit, ivs)
+}
