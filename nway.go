@@ -204,7 +204,7 @@ func WrapBlock(mode string, block cipher.Block, opts ...Option) (*Skcipher, erro
 		return nil, fmt.Errorf("nway: %s is of kind %v, not %v: %w", mode, a.Kind, algapi.KindSkcipher, algapi.ErrWrongKind)
 	case cfg.constantTime:
 		return nil, fmt.Errorf("nway: a wrapped block: %w, as far as anybody knows", algapi.ErrNotConstant)
-	case a.KeySizes.Max != 0:
+	case a.KeySizes.Parts > 1 || a.KeySizes.Extra > 0:
 		return nil, fmt.Errorf("nway: %s needs a key besides the block's: %w", mode, algapi.ErrKeySize)
 	}
 	t, err := a.NewSkcipher(nil)

@@ -122,3 +122,12 @@ type lifted struct{ cipher.Block }
 
 func (l lifted) EncryptBlocks(dst, src []byte) { eachBlock(dst, src, l.Block.Encrypt) }
 func (l lifted) DecryptBlocks(dst, src []byte) { eachBlock(dst, src, l.Block.Decrypt) }
+
+// Made turns what a cipher's constructor returns into what a descriptor's
+// constructor returns, so that a failed one gives a nil interface.
+func Made[C Cipher](c C, err error) (Cipher, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}

@@ -61,19 +61,8 @@ type check struct {
 }
 
 func (c *check) run() error {
-	for i, v := range c.alg.Vectors {
-		if v.Alg != c.alg.Name {
-			continue
-		}
-		c.doing = fmt.Sprintf("known answer %d", i)
-		a, err := decode(&v)
-		if err == nil {
-			err = a.run(c.alg)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.doing, err)
-		}
-		c.rep.Vectors++
+	if err := c.known(); err != nil {
+		return err
 	}
 	keys := c.alg.KeySizes.List()
 	if c.level == Gate || len(keys) == 0 {
@@ -88,6 +77,25 @@ func (c *check) run() error {
 		return fmt.Errorf("there is nothing to test it with: no known answer and no textbook form of %s", c.alg.Name)
 	}
 	return c.keySizes()
+}
+
+// known runs the driver's known answers.
+func (c *check) known() error {
+	for i, v := range c.alg.Vectors {
+		if v.Alg != c.alg.Name {
+			continue
+		}
+		c.doing = fmt.Sprintf("known answer %d", i)
+		a, err := decode(&v)
+		if err == nil {
+			err = a.run(c.alg)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.doing, err)
+		}
+		c.rep.Vectors++
+	}
+	return nil
 }
 
 // agree compares the driver with its textbook form under one key.

@@ -1,0 +1,68 @@
+# nway: build, run and test. Every target works in a fresh clone with Go and make.
+
+GO       ?= go
+ARCHES   := amd64 arm64 arm 386 s390x
+EMULATED := arm64 arm s390x
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 20000x
+
+.PHONY: all build run test matrix fmt vet staticcheck unit race fuzz emulated generate check-generate peers clean
+
+all: build
+
+build:
+	$(GO) build -o bin/nway ./cmd/nway
+
+# The main job: self-tests, a real file there and back, a short speed table.
+run: build
+	@sh scripts/demo.sh bin/nway
+
+test: fmt vet check-generate staticcheck unit race fuzz emulated
+	@echo "all tests passed"
+
+fmt:
+	@out=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
+	if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+
+vet:
+	@for a in $(ARCHES); do for tags in "" purego; do \
+		echo "vet GOARCH=$$a tags=$$tags"; \
+		CGO_ENABLED=0 GOARCH=$$a $(GO) vet -tags "$$tags" ./... || exit 1; \
+	done; done
+	@for os in darwin windows freebsd; do echo "vet GOOS=$$os"; CGO_ENABLED=0 GOOS=$$os $(GO) vet ./... || exit 1; done
+
+staticcheck:
+	$(GO) run $(STATICCHECK) ./...
+
+unit:
+	$(GO) test ./...
+
+race:
+	$(GO) test -race -short ./...
+
+# Every fuzz target for a fixed number of inputs.
+fuzz:
+	@sh scripts/fuzz.sh $(FUZZTIME)
+
+# The suite under qemu-user for other architectures, two of them not
+# little-endian 64-bit.
+emulated:
+	@sh scripts/emulated.sh $(EMULATED)
+
+# Everything, at full length.
+matrix: test
+	@NWAY_SHORT= sh scripts/emulated.sh $(EMULATED)
+
+generate:
+	$(GO) generate ./...
+
+# Generated files are what their generators make of the sources.
+check-generate:
+	@sh scripts/check-generate.sh
+
+# Races other libraries; needs their C headers, see tcrypt/_peers/README.md.
+peers:
+	cd tcrypt/_peers && $(GO) run .
+
+clean:
+	rm -rf bin

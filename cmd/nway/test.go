@@ -1,0 +1,237 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/testmgr"
+)
+
+func (a *app) testCommand() *cobra.Command {
+	var files []string
+	var noSkip, verbose bool
+	cmd := &cobra.Command{
+		Use:   "test [NAME...]",
+		Short: "Run exhaustive self-tests, or files of test vectors, over every driver",
+		Long: `Test every driver and every mode over it: known answers, and agreement with textbook
+forms over every key size and every length beyond twice the widest kernel.
+
+With --vectors the vectors of files in JSON Lines form are run instead, each over
+every driver that serves its algorithm.
+
+A NAME narrows the work: an algorithm, a driver, a template such as xts, or a cipher
+or its driver, which stand for everything over it.
+
+The last line is always "N passed, N failed, N skipped". It counts, with --vectors,
+one for each vector and driver; without, each known answer and each comparison that
+passed, each driver that failed and each driver that this CPU cannot run.
+
+Exit status 1 if anything failed, if nothing was run or skipped, and with --no-skip
+if anything was skipped.`,
+		Example: `  nway test
+  nway test --verbose 'xts(serpent)'
+  nway test --vectors xts.jsonl --no-skip serpent`,
+		ValidArgsFunction: a.completeNames(anyKind),
+		RunE: a.work(func(out io.Writer, args []string) error {
+			reg := a.registry()
+			t := tally{out: out, stderr: a.stderr, verbose: verbose, noSkip: noSkip}
+			c, err := choose(reg, args)
+			if err == nil {
+				if len(files) > 0 {
+					err = t.vectorFiles(reg, c, files, a.stdin)
+				} else {
+					t.selfTests(reg, chosen(reg, c))
+				}
+			}
+			return t.finish(err)
+		}),
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&files, "vectors", nil, "run the vectors of this `file`, '-' for standard input; may be repeated")
+	f.BoolVar(&noSkip, "no-skip", false, "treat anything skipped as a failure")
+	f.BoolVarP(&verbose, "verbose", "v", false, "list every driver, and what was skipped")
+	return cmd
+}
+
+// tally counts results and prints them.
+type tally struct {
+	out, stderr             io.Writer
+	verbose, noSkip         bool
+	passed, failed, skipped int
+	reasons                 []string            // of what was skipped, in order
+	skips                   map[string][]string // reason: what was skipped
+}
+
+func (t *tally) fail(what string, err error) {
+	t.failed++
+	fmt.Fprintf(t.stderr, "nway: failed: %s: %s\n", what, oneLine(err.Error()))
+}
+
+func (t *tally) skip(what, reason string) {
+	t.skipped++
+	reason = oneLine(reason)
+	if t.skips == nil {
+		t.skips = map[string][]string{}
+	}
+	if t.skips[reason] == nil {
+		t.reasons = append(t.reasons, reason)
+	}
+	t.skips[reason] = append(t.skips[reason], what)
+}
+
+// finish prints the summary and turns it into the command's result.
+func (t *tally) finish(err error) error {
+	for _, r := range t.reasons {
+		what := t.skips[r]
+		line := fmt.Sprintf("skipped: %s (x %d)", r, len(what))
+		if t.verbose || t.noSkip {
+			const few = 8
+			if n := len(what); n > few && !t.verbose {
+				what = append(slices.Clone(what[:few]), fmt.Sprintf("and %d more", n-few))
+			}
+			line += ": " + strings.Join(what, ", ")
+		}
+		fmt.Fprintln(t.out, line)
+	}
+	fmt.Fprintf(t.out, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped)
+	switch {
+	case err != nil:
+		return err
+	case t.failed > 0:
+		return fmt.Errorf("%d failed", t.failed)
+	case t.noSkip && t.skipped > 0:
+		return fmt.Errorf("%d skipped, and --no-skip was given", t.skipped)
+	case t.passed+t.skipped == 0:
+		return errors.New("nothing was tested")
+	}
+	return nil
+}
+
+func (t *tally) selfTests(reg *algapi.Registry, infos []algapi.Info) {
+	inOrder(len(infos), func(i int) algapi.Report {
+		if len(infos[i].Missing) > 0 {
+			return algapi.Report{}
+		}
+		s, err := reg.Subject(infos[i].Driver)
+		if err != nil {
+			return algapi.Report{Err: err}
+		}
+		return testmgr.Exhaustive(s)
+	}, func(i int, r algapi.Report) {
+		info := infos[i]
+		t.passed += r.Vectors + r.Checks
+		switch {
+		case len(info.Missing) > 0:
+			t.skip(info.Driver, info.Reason)
+		case r.Err != nil:
+			t.fail(info.Driver, r.Err)
+		case t.verbose:
+			fmt.Fprintf(t.out, "passed: %s: %d known answers, %d checks\n", info.Driver, r.Vectors, r.Checks)
+		}
+	})
+}
+
+// inOrder runs work for 0..n-1 on all cores, and done with the results in order.
+func inOrder[T any](n int, work func(i int) T, done func(i int, v T)) {
+	results := make([]chan T, n)
+	for i := range results {
+		results[i] = make(chan T, 1)
+	}
+	var next int
+	var mu sync.Mutex
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		go func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= n {
+					return
+				}
+				results[i] <- work(i)
+			}
+		}()
+	}
+	for i, c := range results {
+		done(i, <-c)
+	}
+}
+
+// vectorFiles runs files of vectors. A file that cannot be read is an error, and
+// does not keep the others from being run.
+func (t *tally) vectorFiles(reg *algapi.Registry, c choice, files []string, stdin io.Reader) error {
+	type result struct {
+		outcomes []testmgr.Outcome
+		err      error
+	}
+	keep := func(a *algapi.Alg) bool { return c.has(a.Name, a.Driver) }
+	if n := len(slices.DeleteFunc(slices.Clone(files), func(f string) bool { return f != "-" })); n > 1 {
+		return usagef("--vectors - was given %d times; standard input can be read once", n)
+	}
+	var errs []error
+	var drivers []string
+	counts := map[string]int{}
+	inOrder(len(files), func(i int) (r result) {
+		in, err := openVectors(files[i], stdin)
+		if err != nil {
+			return result{err: err}
+		}
+		defer in.Close()
+		r.err = testmgr.RunVectors(reg, in, keep, func(o testmgr.Outcome) { r.outcomes = append(r.outcomes, o) })
+		return r
+	}, func(i int, r result) {
+		for _, o := range r.outcomes {
+			id := fmt.Sprintf("%s:%d %s", files[i], o.Line, o.ID)
+			if o.Driver != "" {
+				id += " " + o.Driver
+			}
+			switch {
+			case o.Driver == "" && !c.hasName(o.Alg):
+			case o.Skip != "":
+				t.skip(id, o.Skip)
+			case o.Err != nil:
+				t.fail(id, o.Err)
+			default:
+				t.passed++
+				if counts[o.Driver] == 0 {
+					drivers = append(drivers, o.Driver)
+				}
+				counts[o.Driver]++
+			}
+		}
+		if r.err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", files[i], r.err))
+		}
+	})
+	if t.verbose {
+		for _, d := range drivers {
+			fmt.Fprintf(t.out, "passed: %s: %d vectors\n", d, counts[d])
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func openVectors(name string, stdin io.Reader) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(stdin), nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, reason(err)
+	}
+	if bytesLeft(f) == 0 {
+		f.Close()
+		return nil, errors.New("the file is empty")
+	}
+	return f, nil
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+	"unsafe"
+)
+
+// batch is how long one contestant runs before the next has its turn.
+const batch = 1500 * time.Microsecond
+
+// A contestant is a runner that gave the right bytes.
+type contestant struct {
+	name string
+	ours bool
+	r    *runner
+	n    int       // requests in a batch
+	took []float64 // ns per request, by round
+}
+
+// A result is what a race gives.
+type result struct {
+	job   job
+	ghz   float64
+	lines []line
+	base  int // the line that the ratios refer to
+}
+
+// A line is the result of one contestant.
+type line struct {
+	name string
+	ours bool
+	took []float64 // ns per request, by round
+}
+
+// ns returns the q-quantile of the nanoseconds that a request takes.
+func (l line) ns(q float64) float64 { return quantile(l.took, q) }
+
+// ratio returns the q-quantile of how many times as fast as base the contestant
+// is, over rounds, each of which saw both.
+func (l line) ratio(base line, q float64) float64 {
+	r := make([]float64, len(l.took))
+	for i := range r {
+		r[i] = base.took[i] / l.took[i]
+	}
+	return quantile(r, q)
+}
+
+// cb returns the clock cycles per byte.
+func (r *result) cb(l line) float64 { return l.ns(0.5) * r.ghz / float64(r.job.size) }
+
+// mib returns the MiB a second.
+func (r *result) mib(l line) float64 { return float64(r.job.size) / l.ns(0.5) * 1e9 / (1 << 20) }
+
+// line returns the line of the contestant of that name.
+func (r *result) line(name string) (line, bool) {
+	for _, l := range r.lines {
+		if l.name == name {
+			return l, true
+		}
+	}
+	return line{}, false
+}
+
+// race opens the peers that offer the job, compares what they give, and times
+// them in interleaved rounds. Those that do not offer it are left out; the
+// baseline is the first of bases that does.
+func race(j job, ps []peer, bases []string, rounds int) (*result, error) {
+	src, dst := aligned(j.size), aligned(j.size)
+	copy(src, pattern(j.size, 0x71))
+	cs, err := open(j, ps, dst, src)
+	defer func() {
+		for _, c := range cs {
+			if c.r.free != nil {
+				c.r.free()
+			}
+		}
+	}()
+	if err != nil || len(cs) == 0 {
+		return nil, err
+	}
+	for _, c := range cs {
+		if err := c.calibrate(dst, src); err != nil {
+			return nil, err
+		}
+	}
+	runtime.GC()
+	clocks := make([]float64, 0, rounds)
+	for round := range rounds {
+		clocks = append(clocks, clock())
+		for i := range cs { // each has every place in the order
+			c := cs[(i+round)%len(cs)]
+			if _, err := c.time(dst, src, c.n/16+1); err != nil { // caches and predictors
+				return nil, err
+			}
+			d, err := c.time(dst, src, c.n)
+			if err != nil {
+				return nil, err
+			}
+			c.took = append(c.took, d/float64(c.n))
+		}
+	}
+	res := &result{job: j, ghz: quantile(clocks, 0.5)}
+	for _, c := range cs {
+		res.lines = append(res.lines, line{c.name, c.ours, c.took})
+	}
+	for _, b := range bases {
+		if i := slices.IndexFunc(cs, func(c *contestant) bool { return c.name == b }); i >= 0 {
+			res.base = i
+			break
+		}
+	}
+	return res, nil
+}
+
+// open sets up the peers that offer the job and checks that all of them turn src
+// into the same bytes. For chain that is so after one pass and after five.
+func open(j job, ps []peer, dst, src []byte) ([]*contestant, error) {
+	passes := []int{1}
+	if j.mode == chain {
+		passes = []int{1, 5}
+	}
+	want := make([][]byte, len(passes))
+	var cs []*contestant
+	for _, p := range ps {
+		r, err := p.open(j)
+		if errors.Is(err, errNotOffered) {
+			continue
+		}
+		if err != nil {
+			return cs, fmt.Errorf("%v: %s: %w", j, p.name, err)
+		}
+		cs = append(cs, &contestant{name: p.name, ours: p.ours, r: r})
+		for i, n := range passes {
+			clear(dst)
+			if err := r.run(dst, src, n); err != nil {
+				return cs, fmt.Errorf("%v: %s: %w", j, p.name, err)
+			}
+			if want[i] == nil {
+				want[i] = bytes.Clone(dst)
+			} else if !bytes.Equal(dst, want[i]) {
+				return cs, fmt.Errorf("%v: %s and %s give different bytes", j, cs[0].name, p.name)
+			}
+		}
+	}
+	return cs, nil
+}
+
+// calibrate finds how many requests fill a batch.
+func (c *contestant) calibrate(dst, src []byte) error {
+	for c.n = 1; ; {
+		d, err := c.time(dst, src, c.n)
+		if err != nil {
+			return err
+		}
+		if d > float64(batch/4) {
+			c.n = max(1, int(float64(c.n)*float64(batch)/d))
+			return nil
+		}
+		c.n *= 2
+	}
+}
+
+// time returns the nanoseconds that n requests take.
+func (c *contestant) time(dst, src []byte, n int) (float64, error) {
+	start := time.Now()
+	err := c.r.run(dst, src, n)
+	return float64(time.Since(start).Nanoseconds()), err
+}
+
+// aligned returns n bytes that begin at a cache line.
+func aligned(n int) []byte {
+	b := make([]byte, n+64)
+	off := -int(uintptr(unsafe.Pointer(&b[0]))) & 63
+	return b[off : off+n : off+n]
+}
+
+// quantile returns the q-quantile of v.
+func quantile(v []float64, q float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	at := q * float64(len(s)-1)
+	i := int(at)
+	if i+1 == len(s) {
+		return s[i]
+	}
+	return s[i] + (at-float64(i))*(s[i+1]-s[i])
+}
+
+// clock estimates the frequency in GHz from a chain of additions and exclusive
+// ors, of which a core does one a cycle since each needs the last.
+func clock() float64 {
+	const n = 20000
+	start := time.Now()
+	sink += dependent(n, 3, 5)
+	return 16 * n / float64(time.Since(start).Nanoseconds())
+}
+
+// quiet returns how many independent additions the core does a cycle. It falls
+// when something else runs on the same core, which clock does not show.
+func quiet() float64 {
+	const n = 20000
+	best := 0.0
+	for range 20 {
+		ghz := clock()
+		start := time.Now()
+		sink += independent(n, 3)
+		best = max(best, 16*n/(float64(time.Since(start).Nanoseconds())*ghz))
+	}
+	return best
+}
+
+var sink uint64
+
+//go:noinline
+func dependent(n int, a, b uint64) uint64 {
+	x := a
+	for range n {
+		x = ((((((((x + a) ^ b) + a) ^ b) + a) ^ b) + a) ^ b)
+		x = ((((((((x + a) ^ b) + a) ^ b) + a) ^ b) + a) ^ b)
+	}
+	return x
+}
+
+//go:noinline
+func independent(n int, a uint64) uint64 {
+	var s, t, u, v, w, x, y, z uint64
+	for range n {
+		s, t, u, v, w, x, y, z = s+a, t+a, u+a, v+a, w+a, x+a, y+a, z+a
+		s, t, u, v, w, x, y, z = s^a, t^a, u^a, v^a, w^a, x^a, y^a, z^a
+	}
+	return s + t + u + v + w + x + y + z
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package algtest
+
+const raceDetector = true
