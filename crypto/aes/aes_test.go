@@ -3,57 +3,81 @@ package aes
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/ciphertest"
 )
 
-const packageName = "aes"
+var suite = ciphertest.Suite{
+	Package: "aes", Lanes: Lanes, KnownAnswers: knownAnswers,
+	Drivers: []ciphertest.Driver{
+		{Name: "generic", Make: func(key []byte) (algapi.Cipher, error) { return algapi.Made(NewCipher(key)) }, Wiped: wiped},
+		{Name: "std", Make: func(key []byte) (algapi.Cipher, error) { return algapi.Made(NewStd(key)) }},
+	},
+	Reference:    func(key []byte) ciphertest.Reference { return newReference(key) },
+	KeySizeError: func(size int) error { return KeySizeError(size) },
+}
 
-var drivers = []driver{
-	{"generic", func(key []byte) (blocks, error) { return NewCipher(key) }},
-	{"std", func(key []byte) (blocks, error) { return NewStd(key) }},
+func TestContract(t *testing.T)         { suite.Test(t) }
+func FuzzAgainstReference(f *testing.F) { suite.Fuzz(f) }
+func BenchmarkBlocks(b *testing.B)      { suite.BenchmarkBlocks(b) }
+func BenchmarkKeys(b *testing.B)        { suite.BenchmarkKeys(b) }
+
+func wiped(t *testing.T) []algapi.Cipher {
+	c, err := NewCipher(ciphertest.Count(32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Wipe()
+	if *c != (Cipher{}) {
+		t.Error("key material is left")
+	}
+	c.Wipe()
+	return []algapi.Cipher{c, new(Cipher)}
 }
 
 // knownAnswers are those of FIPS 197, appendices B and C, with the chains of the
 // NESSIE project, and of SP 800-38A, appendix F.1.
-var knownAnswers = []knownAnswer{
+var knownAnswers = []ciphertest.KnownAnswer{
 	{
-		key:   "2b7e151628aed2a6abf7158809cf4f3c",
-		plain: "3243f6a8885a308d313198a2e0370734", cipher: "3925841d02dc09fbdc118597196a0b32",
+		Key:   "2b7e151628aed2a6abf7158809cf4f3c",
+		Plain: "3243f6a8885a308d313198a2e0370734", Cipher: "3925841d02dc09fbdc118597196a0b32",
 	},
 	{
-		key:   "000102030405060708090a0b0c0d0e0f",
-		plain: "00112233445566778899aabbccddeeff", cipher: "69c4e0d86a7b0430d8cdb78070b4c55a",
-		after100: "178baff4ce4df4e2077f259215464aaa", after1000: "b7449c8da15defeb78dbc57ea81db8ee",
+		Key:   "000102030405060708090a0b0c0d0e0f",
+		Plain: "00112233445566778899aabbccddeeff", Cipher: "69c4e0d86a7b0430d8cdb78070b4c55a",
+		After100: "178baff4ce4df4e2077f259215464aaa", After1000: "b7449c8da15defeb78dbc57ea81db8ee",
 	},
 	{
-		key:   "000102030405060708090a0b0c0d0e0f1011121314151617",
-		plain: "00112233445566778899aabbccddeeff", cipher: "dda97ca4864cdfe06eaf70a0ec0d7191",
-		after100: "692ea8554926b774a4b854a9458dc990", after1000: "d9d92fb5411433bd28973fc2fc543556",
+		Key:   "000102030405060708090a0b0c0d0e0f1011121314151617",
+		Plain: "00112233445566778899aabbccddeeff", Cipher: "dda97ca4864cdfe06eaf70a0ec0d7191",
+		After100: "692ea8554926b774a4b854a9458dc990", After1000: "d9d92fb5411433bd28973fc2fc543556",
 	},
 	{
-		key:   "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
-		plain: "00112233445566778899aabbccddeeff", cipher: "8ea2b7ca516745bfeafc49904b496089",
-		after100: "4131f6807c4c8dfce9758da7a6321137", after1000: "fbe6e70f40a246e81b19eee74949123c",
+		Key:   "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+		Plain: "00112233445566778899aabbccddeeff", Cipher: "8ea2b7ca516745bfeafc49904b496089",
+		After100: "4131f6807c4c8dfce9758da7a6321137", After1000: "fbe6e70f40a246e81b19eee74949123c",
 	},
 	{
-		key:   "2b7e151628aed2a6abf7158809cf4f3c",
-		plain: "6bc1bee22e409f96e93d7e117393172a", cipher: "3ad77bb40d7a3660a89ecaf32466ef97",
+		Key:   "2b7e151628aed2a6abf7158809cf4f3c",
+		Plain: "6bc1bee22e409f96e93d7e117393172a", Cipher: "3ad77bb40d7a3660a89ecaf32466ef97",
 	},
 	{
-		key:   "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b",
-		plain: "6bc1bee22e409f96e93d7e117393172a", cipher: "bd334f1d6e45f25ff712a214571fa5cc",
+		Key:   "8e73b0f7da0e6452c810f32b809079e562f8ead2522c6b7b",
+		Plain: "6bc1bee22e409f96e93d7e117393172a", Cipher: "bd334f1d6e45f25ff712a214571fa5cc",
 	},
 	{
-		key:   "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
-		plain: "6bc1bee22e409f96e93d7e117393172a", cipher: "f3eed1bdb5d2a03c064b5a7e3db181f8",
+		Key:   "603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4",
+		Plain: "6bc1bee22e409f96e93d7e117393172a", Cipher: "f3eed1bdb5d2a03c064b5a7e3db181f8",
 	},
 }
 
 // TestExpandKey checks the layout that other packages rely on against the
 // reference, whose keys are the bytes of FIPS 197.
 func TestExpandKey(t *testing.T) {
-	r := source("expand key")
+	r := ciphertest.Source("expand key")
 	for _, size := range []int{16, 24, 32} {
-		key := random(r, size)
+		key := ciphertest.Random(r, size)
 		enc, dec := RoundKeys{59: 1}, RoundKeys{59: 1}
 		rounds, err := ExpandKey(&enc, &dec, key)
 		if err != nil {
@@ -93,10 +117,10 @@ func TestExpandKey(t *testing.T) {
 // The last round key of FIPS 197, appendix A.1.
 func TestExpandKeyKnown(t *testing.T) {
 	var enc, dec RoundKeys
-	if _, err := ExpandKey(&enc, &dec, unhex(t, "2b7e151628aed2a6abf7158809cf4f3c")); err != nil {
+	if _, err := ExpandKey(&enc, &dec, ciphertest.Unhex(t, "2b7e151628aed2a6abf7158809cf4f3c")); err != nil {
 		t.Fatal(err)
 	}
-	want := unhex(t, "d014f9a8c9ee2589e13f0cc8b6630ca6")
+	want := ciphertest.Unhex(t, "d014f9a8c9ee2589e13f0cc8b6630ca6")
 	for j := range 4 {
 		if enc[40+j] != binary.LittleEndian.Uint32(want[4*j:]) {
 			t.Errorf("word %d is %08x", 40+j, enc[40+j])

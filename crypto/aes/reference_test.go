@@ -95,7 +95,7 @@ func mixColumns(s *[16]byte, m [4]byte) {
 	}
 }
 
-func (ref reference) encrypt(s [16]byte) [16]byte {
+func (ref reference) Encrypt(s [16]byte) [16]byte {
 	last := len(ref.keys) - 1
 	addRoundKey(&s, ref.keys[0])
 	for i := 1; i <= last; i++ {
@@ -108,7 +108,7 @@ func (ref reference) encrypt(s [16]byte) [16]byte {
 	return s
 }
 
-func (ref reference) decrypt(s [16]byte) [16]byte {
+func (ref reference) Decrypt(s [16]byte) [16]byte {
 	last := len(ref.keys) - 1
 	for i := last; i > 0; i-- {
 		addRoundKey(&s, ref.keys[i])

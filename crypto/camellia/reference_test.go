@@ -145,7 +145,7 @@ func newReference(key []byte) (ref reference) {
 	return ref
 }
 
-func (ref reference) encrypt(block [16]byte) [16]byte {
+func (ref reference) Encrypt(block [16]byte) [16]byte {
 	d1 := binary.BigEndian.Uint64(block[:]) ^ ref.kw[1]
 	d2 := binary.BigEndian.Uint64(block[8:]) ^ ref.kw[2]
 	for i := 1; i <= ref.n; i += 2 {
@@ -162,7 +162,7 @@ func (ref reference) encrypt(block [16]byte) [16]byte {
 }
 
 // decrypt undoes encrypt step by step.
-func (ref reference) decrypt(block [16]byte) [16]byte {
+func (ref reference) Decrypt(block [16]byte) [16]byte {
 	d2 := binary.BigEndian.Uint64(block[:]) ^ ref.kw[3]
 	d1 := binary.BigEndian.Uint64(block[8:]) ^ ref.kw[4]
 	for i := ref.n - 1; i >= 1; i -= 2 {

@@ -120,7 +120,7 @@ func (ref *reference) f(r0, r1 uint32, round int) (f0, f1 uint32) {
 	return t0 + t1 + ref.k[2*round+8], t0 + 2*t1 + ref.k[2*round+9]
 }
 
-func (ref reference) encrypt(block [16]byte) [16]byte {
+func (ref reference) Encrypt(block [16]byte) [16]byte {
 	var r [4]uint32
 	for i := range r {
 		r[i] = binary.LittleEndian.Uint32(block[4*i:]) ^ ref.k[i]
@@ -135,7 +135,7 @@ func (ref reference) encrypt(block [16]byte) [16]byte {
 	return block
 }
 
-func (ref reference) decrypt(block [16]byte) [16]byte {
+func (ref reference) Decrypt(block [16]byte) [16]byte {
 	var r [4]uint32
 	for i := range r {
 		r[(i+2)%4] = binary.LittleEndian.Uint32(block[4*i:]) ^ ref.k[i+4]

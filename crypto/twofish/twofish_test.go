@@ -3,48 +3,72 @@ package twofish
 import (
 	"encoding/hex"
 	"testing"
+
+	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/ciphertest"
 )
 
-const packageName = "twofish"
+var suite = ciphertest.Suite{
+	Package: "twofish", Lanes: Lanes, KnownAnswers: knownAnswers,
+	Drivers: []ciphertest.Driver{
+		{Name: "generic", Make: func(key []byte) (algapi.Cipher, error) { return algapi.Made(NewCipher(key)) }, Wiped: wiped},
+	},
+	Reference:    func(key []byte) ciphertest.Reference { return newReference(key) },
+	KeySizeError: func(size int) error { return KeySizeError(size) },
+}
 
-var drivers = []driver{
-	{"generic", func(key []byte) (blocks, error) { return NewCipher(key) }},
+func TestContract(t *testing.T)         { suite.Test(t) }
+func FuzzAgainstReference(f *testing.F) { suite.Fuzz(f) }
+func BenchmarkBlocks(b *testing.B)      { suite.BenchmarkBlocks(b) }
+func BenchmarkKeys(b *testing.B)        { suite.BenchmarkKeys(b) }
+
+func wiped(t *testing.T) []algapi.Cipher {
+	c, err := NewCipher(ciphertest.Count(32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Wipe()
+	if *c != (Cipher{}) {
+		t.Error("key material is left")
+	}
+	c.Wipe()
+	return []algapi.Cipher{c, new(Cipher)}
 }
 
 // knownAnswers are those of the paper and its test files, and one that tells
 // Twofish from the form with its words swapped.
-var knownAnswers = []knownAnswer{
+var knownAnswers = []ciphertest.KnownAnswer{
 	{
-		key:   "00000000000000000000000000000000",
-		plain: "00000000000000000000000000000000", cipher: "9f589f5cf6122c32b6bfec2f2ae8c35a",
+		Key:   "00000000000000000000000000000000",
+		Plain: "00000000000000000000000000000000", Cipher: "9f589f5cf6122c32b6bfec2f2ae8c35a",
 	},
 	{
-		key:   "0123456789abcdeffedcba98765432100011223344556677",
-		plain: "00000000000000000000000000000000", cipher: "cfd1d2e5a9be9cdf501f13b892bd2248",
+		Key:   "0123456789abcdeffedcba98765432100011223344556677",
+		Plain: "00000000000000000000000000000000", Cipher: "cfd1d2e5a9be9cdf501f13b892bd2248",
 	},
 	{
-		key:   "0123456789abcdeffedcba987654321000112233445566778899aabbccddeeff",
-		plain: "00000000000000000000000000000000", cipher: "37527be0052334b89f0cfccae87cfa20",
+		Key:   "0123456789abcdeffedcba987654321000112233445566778899aabbccddeeff",
+		Plain: "00000000000000000000000000000000", Cipher: "37527be0052334b89f0cfccae87cfa20",
 	},
 	{
-		key:   "000000000000000000000000000000000000000000000000",
-		plain: "00000000000000000000000000000000", cipher: "efa71f788965bd4453f860178fc19101",
+		Key:   "000000000000000000000000000000000000000000000000",
+		Plain: "00000000000000000000000000000000", Cipher: "efa71f788965bd4453f860178fc19101",
 	},
 	{
-		key:   "0000000000000000000000000000000000000000000000000000000000000000",
-		plain: "00000000000000000000000000000000", cipher: "57ff739d4dc92c1bd7fc01700cc8216f",
+		Key:   "0000000000000000000000000000000000000000000000000000000000000000",
+		Plain: "00000000000000000000000000000000", Cipher: "57ff739d4dc92c1bd7fc01700cc8216f",
 	},
 	{
-		key:   "be422651c56f2622da0201815a95a820",
-		plain: "113b19f2d778473990480cee4da238d1", cipher: "e6942e9a86e544cf3e3364f20be011df",
+		Key:   "be422651c56f2622da0201815a95a820",
+		Plain: "113b19f2d778473990480cee4da238d1", Cipher: "e6942e9a86e544cf3e3364f20be011df",
 	},
 	{
-		key:   "182b02d81497ea45f9daacdc29193a6539da69d6ba4997d5",
-		plain: "7aff7a70ca2ff28ac31dd8ae5daaab63", cipher: "d1079b789f666649b6bd7d1629f1f77e",
+		Key:   "182b02d81497ea45f9daacdc29193a6539da69d6ba4997d5",
+		Plain: "7aff7a70ca2ff28ac31dd8ae5daaab63", Cipher: "d1079b789f666649b6bd7d1629f1f77e",
 	},
 	{
-		key:   "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
-		plain: "000102030405060708090a0b0c0d0e0f", cipher: "8ef0272c42db838bcf7b07af0ec30f38",
+		Key:   "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
+		Plain: "000102030405060708090a0b0c0d0e0f", Cipher: "8ef0272c42db838bcf7b07af0ec30f38",
 	},
 }
 
@@ -76,9 +100,9 @@ func TestIterated(t *testing.T) {
 
 // TestExpandKey checks the layout that other packages rely on.
 func TestExpandKey(t *testing.T) {
-	r := source("expand key")
+	r := ciphertest.Source("expand key")
 	for _, size := range []int{16, 24, 32} {
-		key := random(r, size)
+		key := ciphertest.Random(r, size)
 		ref := newReference(key)
 		var rk RoundKeys
 		if err := ExpandKey(&rk, key); err != nil {

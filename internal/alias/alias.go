@@ -25,17 +25,24 @@ func InexactOverlap(x, y []byte) bool {
 
 // Block checks the arguments of a one-block call the way crypto/aes does and
 // panics, naming pkg, if src or dst is shorter than one 16-byte block or if
-// they overlap inexactly.
+// they overlap inexactly. It is small enough to be inlined.
 func Block(pkg string, dst, src []byte) {
-	if len(src) < 16 {
-		panic(pkg + ": input not full block")
+	// Two blocks overlap if their addresses are less than 16 apart.
+	apart := uintptr(unsafe.Pointer(unsafe.SliceData(dst))) - uintptr(unsafe.Pointer(unsafe.SliceData(src)))
+	if len(src) < 16 || len(dst) < 16 || apart != 0 && apart+15 < 31 {
+		blockPanic(pkg, dst, src)
 	}
-	if len(dst) < 16 {
+}
+
+//go:noinline
+func blockPanic(pkg string, dst, src []byte) {
+	switch {
+	case len(src) < 16:
+		panic(pkg + ": input not full block")
+	case len(dst) < 16:
 		panic(pkg + ": output not full block")
 	}
-	if InexactOverlap(dst[:16], src[:16]) {
-		panic(pkg + ": invalid buffer overlap")
-	}
+	panic(pkg + ": invalid buffer overlap")
 }
 
 // Blocks checks the arguments of a many-block call and panics, naming pkg, if
