@@ -382,6 +382,20 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: blocks of 8 bytes were accepted", name)
 		}
 	}
+	// A constructor that spoils the key that it gets must not reach ours.
+	spoil, err := New("xts(aes)", func(key []byte) (cipher.Block, error) {
+		b, err := aes.NewCipher(key)
+		clear(key)
+		return b, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := random(64)
+	key0 := clone(key)
+	if _, _, err := spoil.Encrypt(key, random(16), random(16)); err != nil || !bytes.Equal(key, key0) {
+		t.Errorf("xts: the key was changed, %v", err)
+	}
 	if err := xtsLength(1 << 24); err != nil {
 		t.Error(err)
 	}
