@@ -73,7 +73,12 @@ import (
 	"unsafe"
 )
 
-func init() { peers = append(peers, peer{name: gcrypt, open: gcryptOpen}) }
+func init() {
+	peers = append(peers, peer{name: gcrypt, open: gcryptOpen, version: func() string {
+		v, _ := startGcrypt()
+		return v
+	}})
+}
 
 // startGcrypt initialises the library once. The features to leave out are those
 // of the flag; libgcrypt looks at them only here.

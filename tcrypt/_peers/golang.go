@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/aead/serpent"
-	"golang.org/x/crypto/twofish"
+	"golang.org/x/crypto/twofish" //lint:ignore SA1019 it is here to be raced
 	xxts "golang.org/x/crypto/xts"
 )
 

@@ -84,9 +84,10 @@ type runner struct {
 
 // A peer is a library, or one of nway's drivers.
 type peer struct {
-	name string
-	ours bool
-	open func(j job) (*runner, error)
+	name    string
+	ours    bool
+	version func() string // nil if unknown
+	open    func(j job) (*runner, error)
 }
 
 // errNotOffered says that a peer does not have what a job asks for. Any other

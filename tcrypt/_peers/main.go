@@ -95,10 +95,13 @@ func run(all []contest) bool {
 	names := make([]string, len(peers))
 	for i, p := range peers {
 		names[i] = p.name
+		if p.version != nil {
+			names[i] = strings.TrimSpace(p.name + " " + p.version())
+		}
 	}
 	fmt.Printf("%s %s/%s, core %d, %d rounds\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, *cpuFlag, *roundsFlag)
 	fmt.Printf("peers: %s\n", strings.Join(names, "; "))
-	fmt.Printf("clock about %.2f GHz; %.1f independent additions a cycle\n", clock(), quiet())
+	printQuiet("before")
 	ok := true
 	var verdicts []string
 	for _, c := range all {
@@ -126,13 +129,20 @@ func run(all []contest) bool {
 			printSeries(results)
 		}
 	}
+	fmt.Println()
+	printQuiet("after")
 	if len(verdicts) > 0 {
-		fmt.Printf("\nrequirements (%.1f independent additions a cycle)\n", quiet())
+		fmt.Println("\nrequirements")
 		for _, v := range verdicts {
 			fmt.Println("  " + v)
 		}
 	}
 	return ok
+}
+
+func printQuiet(when string) {
+	ghz, perCycle := quiet()
+	fmt.Printf("%s: clock about %.2f GHz, %.1f independent additions a cycle\n", when, ghz, perCycle)
 }
 
 func verdict(n need, r *result) string {

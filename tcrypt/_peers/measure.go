@@ -190,30 +190,31 @@ func quantile(v []float64, q float64) float64 {
 	return s[i] + (at-float64(i))*(s[i+1]-s[i])
 }
 
+// links is the length of the chains that measure the clock, in turns of the loop.
+const links = 20000
+
 // clock estimates the frequency in GHz from a chain of additions and exclusive
 // ors, of which a core does one a cycle since each needs the last.
 func clock() float64 {
-	const n = 20000
 	start := time.Now()
-	sink += dependent(n, 3, 5)
-	return 16 * n / float64(time.Since(start).Nanoseconds())
+	_ = dependent(links, 3, 5)
+	return 16 * links / float64(time.Since(start).Nanoseconds())
 }
 
-// quiet returns how many independent additions the core does a cycle. It falls
-// when something else runs on the same core, which clock does not show.
-func quiet() float64 {
-	const n = 20000
-	best := 0.0
-	for range 20 {
-		ghz := clock()
+// quiet returns the clock and how many independent additions and exclusive ors
+// the core does a cycle. The latter falls when something else runs on the same
+// core, which the clock does not show.
+func quiet() (ghz, perCycle float64) {
+	v := [8]uint64{1, 2, 3, 4, 5, 6, 7, 8}
+	rate := 0.0 // a nanosecond
+	for range 50 {
+		ghz = max(ghz, clock())
 		start := time.Now()
-		sink += independent(n, 3)
-		best = max(best, 16*n/(float64(time.Since(start).Nanoseconds())*ghz))
+		_ = independent(links, 3, &v)
+		rate = max(rate, 16*links/float64(time.Since(start).Nanoseconds()))
 	}
-	return best
+	return ghz, rate / ghz
 }
-
-var sink uint64
 
 //go:noinline
 func dependent(n int, a, b uint64) uint64 {
@@ -226,8 +227,8 @@ func dependent(n int, a, b uint64) uint64 {
 }
 
 //go:noinline
-func independent(n int, a uint64) uint64 {
-	var s, t, u, v, w, x, y, z uint64
+func independent(n int, a uint64, start *[8]uint64) uint64 {
+	s, t, u, v, w, x, y, z := start[0], start[1], start[2], start[3], start[4], start[5], start[6], start[7]
 	for range n {
 		s, t, u, v, w, x, y, z = s+a, t+a, u+a, v+a, w+a, x+a, y+a, z+a
 		s, t, u, v, w, x, y, z = s^a, t^a, u^a, v^a, w^a, x^a, y^a, z^a

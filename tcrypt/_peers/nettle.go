@@ -155,13 +155,20 @@ static void nettle_run(struct cipher *c, uint8_t *dst, const uint8_t *src, size_
 */
 import "C"
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 func init() {
 	peers = append(peers,
-		peer{name: nettle, open: func(j job) (*runner, error) { return nettleOpen(j, false) }},
+		peer{name: nettle, version: nettleVersion, open: func(j job) (*runner, error) { return nettleOpen(j, false) }},
 		peer{name: nettleTables, open: func(j job) (*runner, error) { return nettleOpen(j, true) }},
 	)
+}
+
+func nettleVersion() string {
+	return fmt.Sprintf("%d.%d", C.NETTLE_VERSION_MAJOR, C.NETTLE_VERSION_MINOR)
 }
 
 // nettleOpen has every cipher and mode; with tables only AES, and of the modes

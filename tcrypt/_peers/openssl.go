@@ -101,7 +101,9 @@ import (
 
 func init() {
 	peers = append(peers,
-		peer{name: openssl, open: evpOpen},
+		peer{name: openssl, open: evpOpen, version: func() string {
+			return C.GoString(C.OpenSSL_version(C.OPENSSL_VERSION_STRING))
+		}},
 		peer{name: opensslLow, open: lowOpen},
 	)
 }
