@@ -143,8 +143,8 @@ func (r *Registry) Subject(driver string) (Subject, error) {
 		return Subject{}, fmt.Errorf("algapi: %q is not the name of a driver: %w", driver, ErrNotFound)
 	}
 	s := Subject{Alg: es[0].alg}
-	if p := r.portable(es[0]); p != nil {
-		s.Portable = p.alg
+	if y := r.yardstick(es[0]); y != nil {
+		s.Portable = y.alg
 	}
 	return s, nil
 }

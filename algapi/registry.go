@@ -305,15 +305,8 @@ func (r *Registry) ensure(e *entry) error {
 	}
 	e.state = testing
 	e.done = make(chan struct{})
-	portable := r.portable(e)
+	yardstick := r.yardstick(e)
 	r.mu.Unlock()
-	if portable == nil {
-		// Nobody has a portable form: an instance is compared with the
-		// textbook mode over its own cipher.
-		for portable = e; len(portable.children) > 0; {
-			portable = portable.children[0]
-		}
-	}
 
 	rep, took := Report{}, time.Duration(0)
 	for _, c := range e.children {
@@ -326,9 +319,8 @@ func (r *Registry) ensure(e *entry) error {
 		switch {
 		case e.wrapped != nil:
 			s.Portable = e.wrapped
-		case portable.alg.Kind != KindCipher:
-		case portable == e || r.ensure(portable) == nil:
-			s.Portable = portable.alg
+		case yardstick != nil && (yardstick == e || r.ensure(yardstick) == nil):
+			s.Portable = yardstick.alg
 		}
 		begin := time.Now()
 		rep = runTest(r.opts.Tester, s)
@@ -369,18 +361,24 @@ func runTest(t Tester, s Subject) (rep Report) {
 	return t.Test(s)
 }
 
-// portable returns the portable driver of the innermost cipher of e's name.
-func (r *Registry) portable(e *entry) *entry {
-	n, err := ParseName(e.alg.Name)
-	if err != nil {
-		return nil
-	}
-	for _, c := range r.byName[n.Cipher()] {
-		if c.alg.Flags&Portable != 0 && c.alg.Kind == KindCipher {
-			return c
+// yardstick returns the driver that e is compared with: the portable one of the
+// innermost cipher of e's name, or else e's own innermost cipher. It is nil if
+// that is no cipher. The lock is held.
+func (r *Registry) yardstick(e *entry) *entry {
+	if n, err := ParseName(e.alg.Name); err == nil {
+		for _, c := range r.byName[n.Cipher()] {
+			if c.alg.Flags&Portable != 0 && c.alg.Kind == KindCipher {
+				return c
+			}
 		}
 	}
-	return nil
+	for len(e.children) > 0 {
+		e = e.children[0]
+	}
+	if e.alg.Kind != KindCipher {
+		return nil
+	}
+	return e
 }
 
 // candidates returns the drivers and instances that name may mean, best first.

@@ -32,8 +32,11 @@ func spin(n int, x, y, z uint) uint {
 	return x
 }
 
-// spinTime is how long one look at the clock takes.
-const spinTime = 500 * time.Microsecond
+// A round takes spinLooks looks at the clock, of spinTime each.
+const (
+	spinLooks = 5
+	spinTime  = 100 * time.Microsecond
+)
 
 // knownClock reports whether the frequencies in hz, one for each round, agree
 // well enough to speak of cycles.

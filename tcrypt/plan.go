@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed-25a2b25a/nway/algapi"
 )
@@ -123,7 +124,7 @@ func (p *planner) drivers(name string) ([]*algapi.Alg, error) {
 func (p *planner) cells(a *algapi.Alg, o *operations, bits, size int) {
 	buf := p.buf[:size]
 	if err := o.encrypt(buf); errors.Is(err, algapi.ErrLength) {
-		p.skip(a.Name, "no requests of %d bytes: %v", size, err)
+		p.skip(a.Name, "%s", strings.TrimPrefix(err.Error(), a.Name+": "))
 		return
 	}
 	for _, d := range []struct {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
 )
 
 // Row is one figure of a speed table.
@@ -33,17 +32,17 @@ func WriteJSON(w io.Writer, rows []Row) error {
 // WriteTable writes rows as a table with aligned columns.
 func WriteTable(w io.Writer, rows []Row) error {
 	b := bufio.NewWriter(w)
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "ALGORITHM\tDRIVER\tOP\tKEY\tSIZE\tMIB/S\tCYCLES/BYTE\t")
+	alg, driver := len("ALGORITHM"), len("DRIVER")
+	for _, r := range rows {
+		alg, driver = max(alg, len(r.Alg)), max(driver, len(r.Driver))
+	}
+	fmt.Fprintf(b, "%-*s  %-*s  OP   KEY     SIZE     MIB/S  CYCLES/BYTE\n", alg, "ALGORITHM", driver, "DRIVER")
 	for _, r := range rows {
 		cycles := "-"
 		if r.CyclesPerByte != nil {
 			cycles = figure(*r.CyclesPerByte)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t\n", r.Alg, r.Driver, r.Op, r.KeyBits, r.Size, figure(r.MiBPerS), cycles)
-	}
-	if err := t.Flush(); err != nil {
-		return err
+		fmt.Fprintf(b, "%-*s  %-*s  %-3s %4d %8d  %8s  %11s\n", alg, r.Alg, driver, r.Driver, r.Op, r.KeyBits, r.Size, figure(r.MiBPerS), cycles)
 	}
 	return b.Flush()
 }

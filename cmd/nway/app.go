@@ -119,7 +119,7 @@ Exit status: 0 success; 1 failure or bad input; 2 a command line that cannot be
 understood; 128 and the signal's number after a signal.`,
 		Example: `  nway list
   nway test serpent
-  head -c 64 /dev/urandom > disk.key
+  head -c 32 /dev/urandom > data.key
   nway enc -a 'ctr(serpent)' --key-file data.key --random-iv -i plain -o secret
   nway dec -a 'ctr(serpent)' --key-file data.key --random-iv -i secret -o plain
   nway speed 'xts(aes)' --sizes 512,4096`,

@@ -135,7 +135,7 @@ func (a *app) crypt(c *cryptFlags) error {
 	if err != nil {
 		return err
 	}
-	defer m.s.Wipe()
+	defer m.wipe()
 	if c.verbose {
 		constant := ""
 		if m.s.ConstantTime() {
@@ -202,7 +202,7 @@ func (c *cryptFlags) message(reg *algapi.Registry, key []byte) (*message, error)
 	}
 	m := &message{
 		s: s, decrypt: c.decrypt, pad: c.padding == "pkcs7", sector: c.sector,
-		inner: func(name string) (*nway.Skcipher, error) { return nway.NewSkcipher(name, key, opts...) },
+		same: func(name string) (*nway.Skcipher, error) { return nway.NewSkcipher(name, key, opts...) },
 	}
 	if c.changed("aad-hex") {
 		return nil, fmt.Errorf("%s does not authenticate, so --aad-hex has no meaning; accepted with it are modes that do", s.Name())

@@ -93,7 +93,7 @@ func writeList(w io.Writer, infos []algapi.Info) error {
 			reason = oneLine(i.Reason)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%v\t%d\t%d\t%s\n", i.Name, i.Driver, i.Priority, i.Lanes,
-			constant, i.Result, i.Duration.Round(10*time.Microsecond), i.Vectors, i.Checks, reason)
+			constant, i.Result, i.Duration.Round(time.Microsecond), i.Vectors, i.Checks, reason)
 	}
 	return t.Flush()
 }

@@ -24,8 +24,16 @@ type message struct {
 	pad     bool   // PKCS #7
 	sector  int    // bytes; 0 means that the file is no disk
 
-	// inner returns another mode under the same key.
-	inner func(name string) (*nway.Skcipher, error)
+	same  func(name string) (*nway.Skcipher, error) // another mode under the same key
+	inner *nway.Skcipher                            // of a mode over a mode, once it was needed
+}
+
+// wipe overwrites the keys.
+func (m *message) wipe() {
+	m.s.Wipe()
+	if m.inner != nil {
+		m.inner.Wipe()
+	}
 }
 
 func (m *message) crypt(s *nway.Skcipher, b []byte) error {
@@ -114,7 +122,9 @@ func parsed(name string) algapi.Name {
 func (m *message) innerMode() (*nway.Skcipher, error) {
 	for _, name := range []string{m.s.Driver(), m.s.Name()} {
 		if n := parsed(name); len(n.Args) > 0 {
-			return m.inner(n.Args[0].String())
+			var err error
+			m.inner, err = m.same(n.Args[0].String())
+			return m.inner, err
 		}
 	}
 	return nil, fmt.Errorf("%s: there is no mode in its name", m.s.Name())
