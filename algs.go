@@ -14,6 +14,7 @@ import (
 	"github.com/seed-25a2b25a/nway/crypto/camellia"
 	"github.com/seed-25a2b25a/nway/crypto/serpent"
 	"github.com/seed-25a2b25a/nway/crypto/twofish"
+	"github.com/seed-25a2b25a/nway/internal/blockmode"
 	"github.com/seed-25a2b25a/nway/internal/cpu"
 	"github.com/seed-25a2b25a/nway/templates"
 	"github.com/seed-25a2b25a/nway/testmgr"
@@ -54,6 +55,7 @@ func Algs() []algapi.Alg {
 		aes.Algs(),
 		arch.Algs(),
 		hashes(),
+		blockmode.Algs(),
 	)
 }
 

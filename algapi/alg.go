@@ -17,6 +17,7 @@ const (
 	KindAEAD                     // authenticated encryption with associated data
 	KindMAC                      // a message authentication code
 	KindHash                     // an unkeyed hash
+	KindHelper                   // a part of modes that has several forms, without a key of its own
 )
 
 // String returns the kind's name as lists and errors print it.
@@ -32,6 +33,8 @@ func (k Kind) String() string {
 		return "mac"
 	case KindHash:
 		return "hash"
+	case KindHelper:
+		return "helper"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }
@@ -166,6 +169,10 @@ type Alg struct {
 	NewAEAD     func(key []byte, opts AEADOptions) (cipher.AEAD, error)
 	NewMAC      func(key []byte, tagSize int) (MAC, error) // tagSize 0 is the default
 	NewHash     func() hash.Hash
+
+	// Check is what a helper has in place of a constructor and known answers:
+	// it compares this form with its portable twin.
+	Check func() error
 }
 
 // Template makes a mode over other algorithms: xts over a cipher.
@@ -203,7 +210,7 @@ func (a *Alg) check() error {
 		return fmt.Errorf("algapi: driver %q has the name of its algorithm; give it a name of its own, like %s-generic", a.Driver, a.Name)
 	}
 	n := 0
-	for _, have := range []bool{a.NewCipher != nil, a.NewSkcipher != nil, a.NewAEAD != nil, a.NewMAC != nil, a.NewHash != nil} {
+	for _, have := range []bool{a.NewCipher != nil, a.NewSkcipher != nil, a.NewAEAD != nil, a.NewMAC != nil, a.NewHash != nil, a.Check != nil} {
 		if have {
 			n++
 		}
@@ -220,6 +227,8 @@ func (a *Alg) check() error {
 		ok = a.NewMAC != nil
 	case KindHash:
 		ok = a.NewHash != nil
+	case KindHelper:
+		ok = a.Check != nil
 	}
 	if !ok || n != 1 {
 		return fmt.Errorf("algapi: driver %q: a %v needs exactly its own constructor", a.Driver, a.Kind)
@@ -229,6 +238,9 @@ func (a *Alg) check() error {
 	}
 	if a.Kind == KindCipher && a.BlockSize != 16 {
 		return fmt.Errorf("algapi: driver %q: block size %d; every mode here is for 16-byte blocks", a.Driver, a.BlockSize)
+	}
+	if a.Kind == KindHelper {
+		return nil
 	}
 	for _, v := range a.Vectors {
 		if v.Alg == a.Name {

@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/seed-25a2b25a/nway/internal/cpu"
 )
 
 // The textbook forms, on bytes and big integers.
@@ -124,7 +127,11 @@ func check(t *testing.T, what string, start [16]byte, want []byte, states [][16]
 const maxBlocks = 40
 
 func TestFillCounter(t *testing.T) {
-	for _, start := range edges() {
+	list := edges()
+	if testing.Short() {
+		list = list[len(list)-250:]
+	}
+	for _, start := range list {
 		c := start
 		var want []byte
 		states := [][16]byte{c}
@@ -132,6 +139,9 @@ func TestFillCounter(t *testing.T) {
 			want = append(want, c[:]...)
 			c = nextCounter(c)
 			states = append(states, c)
+		}
+		for _, f := range usable(t, &counters) {
+			check(t, counters.driver(f), start, want, states, func(dst []byte, s *[16]byte) { fillCounter(f.level, dst, s) })
 		}
 		check(t, "FillCounter", start, want, states, FillCounter)
 	}
@@ -144,6 +154,9 @@ func TestFillXTS(t *testing.T) {
 		a[i/8] = 1 << (i % 8)
 		starts = append(starts, a)
 	}
+	if testing.Short() {
+		starts = starts[len(starts)-250:]
+	}
 	for _, start := range starts {
 		c := start
 		var want []byte
@@ -152,6 +165,9 @@ func TestFillXTS(t *testing.T) {
 			want = append(want, c[:]...)
 			c = reversed(timesX(reversed(c)))
 			states = append(states, c)
+		}
+		for _, f := range usable(t, &tweaks) {
+			check(t, tweaks.driver(f), start, want, states, func(dst []byte, s *[16]byte) { fillXTSBy(f.level, dst, s) })
 		}
 		check(t, "FillXTS", start, want, states, FillXTS)
 	}
@@ -182,8 +198,82 @@ func TestLRWFill(t *testing.T) {
 			c = nextCounter(c)
 			states = append(states, c)
 		}
+		for _, f := range usable(t, &masks) {
+			check(t, masks.driver(f), start, want, states, func(dst []byte, s *[16]byte) { l.fill(f.level, dst, s) })
+		}
 		check(t, fmt.Sprintf("LRW key %x", key), start, want, states, l.Fill)
 	}
+}
+
+func TestFillOCB(t *testing.T) {
+	indices := []uint64{0, 1, 2, 7, 14, 15, 16, 1<<32 - 20, 1<<56 - 3, 1<<63 - 9, 1<<63 + 5, math.MaxUint64 - maxBlocks}
+	for range 20 {
+		indices = append(indices, rand.Uint64()>>rand.IntN(64)>>1)
+	}
+	for _, index := range indices {
+		l0, start := random16(), random16()
+		o := NewOCB(&l0)
+		l := make([][16]byte, 64)
+		l[0] = l0
+		for j := 1; j < 64; j++ {
+			l[j] = timesX(l[j-1])
+			if o.L(j) != l[j] {
+				t.Fatalf("L_%d is %x, want %x", j, o.L(j), l[j])
+			}
+		}
+		offset := start
+		var want []byte
+		states := [][16]byte{offset}
+		for i := range uint64(maxBlocks) {
+			j := 0
+			for n := index + 1 + i; n&1 == 0; n >>= 1 {
+				j++
+			}
+			for k := range offset {
+				offset[k] ^= l[j][k]
+			}
+			want = append(want, offset[:]...)
+			states = append(states, offset)
+		}
+		run := func(fill func(dst []byte, offset *[16]byte, o *OCB, index *uint64)) func([]byte, *[16]byte) {
+			return func(dst []byte, offset *[16]byte) {
+				i := index
+				fill(dst, offset, o, &i)
+				if i != index+uint64(len(dst)/16) {
+					t.Fatalf("%d blocks from %d on: index is %d", len(dst)/16, index, i)
+				}
+			}
+		}
+		for _, f := range usable(t, &offsets) {
+			check(t, fmt.Sprintf("%s after %d", offsets.driver(f), index), start, want, states,
+				run(func(dst []byte, offset *[16]byte, o *OCB, index *uint64) { o.fill(f.level, dst, offset, index) }))
+		}
+		check(t, fmt.Sprintf("OCB after %d", index), start, want, states, run(FillOCB))
+	}
+}
+
+// TestOCBCount: the number of blocks may reach the highest value and not wrap.
+func TestOCBCount(t *testing.T) {
+	l0, offset := random16(), random16()
+	o := NewOCB(&l0)
+	index := uint64(math.MaxUint64 - 3)
+	FillOCB(make([]byte, 48), &offset, o, &index)
+	if index != math.MaxUint64 {
+		t.Errorf("index is %d", index)
+	}
+	before := offset
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the index wrapped")
+			}
+		}()
+		FillOCB(make([]byte, 16), &offset, o, &index)
+	}()
+	if offset != before || index != math.MaxUint64 {
+		t.Error("the refused call changed its state")
+	}
+	FillOCB(nil, &offset, o, &index)
 }
 
 // TestLRWAllOnes is the step from the last index to the first: the tweak of
@@ -225,12 +315,26 @@ func TestWipe(t *testing.T) {
 	if *l != (LRW{}) {
 		t.Error("something is left after Wipe")
 	}
+	o := NewOCB(&key)
+	o.Wipe()
+	o.Wipe()
+	if *o != (OCB{}) {
+		t.Error("something is left after Wipe")
+	}
+}
+
+// public are the functions of the package in one shape, under some keys.
+func public() map[string]func([]byte, *[16]byte) {
+	key := random16()
+	l, o := NewLRW(&key), NewOCB(&key)
+	return map[string]func([]byte, *[16]byte){
+		"FillCounter": FillCounter, "FillXTS": FillXTS, "LRW.Fill": l.Fill,
+		"FillOCB": func(dst []byte, s *[16]byte) { index := uint64(5); FillOCB(dst, s, o, &index) },
+	}
 }
 
 func TestPartialBlocks(t *testing.T) {
-	key := random16()
-	l := NewLRW(&key)
-	for name, fill := range map[string]func([]byte, *[16]byte){"FillCounter": FillCounter, "FillXTS": FillXTS, "LRW.Fill": l.Fill} {
+	for name, fill := range public() {
 		for _, n := range []int{1, 15, 17, 127, 129} {
 			func() {
 				state := random16()
@@ -250,30 +354,37 @@ func TestPartialBlocks(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	key, state := random16(), random16()
-	l := NewLRW(&key)
-	dst := make([]byte, 1024+16)
-	for name, fill := range map[string]func([]byte, *[16]byte){"FillCounter": FillCounter, "FillXTS": FillXTS, "LRW.Fill": l.Fill} {
-		if n := testing.AllocsPerRun(20, func() { fill(dst, &state) }); n != 0 {
-			t.Errorf("%s allocates %v times", name, n)
+	state := random16()
+	for name, fill := range public() {
+		for _, size := range []int{16, 48, 1040} {
+			dst := make([]byte, size)
+			if n := testing.AllocsPerRun(20, func() { fill(dst, &state) }); n != 0 {
+				t.Errorf("%s allocates %v times for %d bytes", name, n, size)
+			}
 		}
 	}
 }
 
 func BenchmarkFill(b *testing.B) {
 	key := random16()
-	l := NewLRW(&key)
-	for _, f := range []struct {
-		name string
-		fill func([]byte, *[16]byte)
-	}{{"counter", FillCounter}, {"xts", FillXTS}, {"lrw", l.Fill}} {
-		for _, size := range []int{16, 64, 512, 4096} {
-			b.Run(fmt.Sprintf("fill=%s/size=%d", f.name, size), func(b *testing.B) {
-				dst := make([]byte, size)
-				state := random16()
+	for _, k := range kinds(&key) {
+		forms := order(k.fill.forms, cpu.Available())
+		for _, size := range []int{16, 64, 128, 512, 4096} {
+			dst := make([]byte, size)
+			for _, f := range forms {
+				b.Run(fmt.Sprintf("fill=%s/form=%s/size=%d", k.fill.name, f.name, size), func(b *testing.B) {
+					s := state{block: [16]byte{12: 3}}
+					b.SetBytes(int64(size))
+					for b.Loop() {
+						k.do(f.level, dst, &s)
+					}
+				})
+			}
+			b.Run(fmt.Sprintf("fill=%s/form=chosen/size=%d", k.fill.name, size), func(b *testing.B) {
+				s := state{block: [16]byte{12: 3}}
 				b.SetBytes(int64(size))
 				for b.Loop() {
-					f.fill(dst, &state)
+					k.public(dst, &s)
 				}
 			})
 		}
@@ -284,5 +395,12 @@ func BenchmarkNewLRW(b *testing.B) {
 	key := random16()
 	for b.Loop() {
 		NewLRW(&key)
+	}
+}
+
+func BenchmarkNewOCB(b *testing.B) {
+	key := random16()
+	for b.Loop() {
+		NewOCB(&key)
 	}
 }

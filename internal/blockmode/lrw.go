@@ -3,16 +3,9 @@ package blockmode
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/seed-25a2b25a/nway/internal/cpu"
 )
-
-// An element of GF(2^128), read as double does.
-type element struct {
-	hi, lo uint64
-}
-
-func (a element) xor(b element) element {
-	return element{a.hi ^ b.hi, a.lo ^ b.lo}
-}
 
 // LRW makes the tweaks of LRW under one tweak key. It is safe for concurrent
 // use; Wipe must not run beside another call.
@@ -21,55 +14,48 @@ type LRW struct {
 	power [128]element
 	// sum[j] is key·(x^j + ... + x + 1): what changes in a tweak when the
 	// index goes up by one and its j lowest bits were ones and the next a
-	// zero. For the step from all ones to zero it is the last one.
-	sum [128]element
+	// zero.
+	sum [64]element
 	// small[j] is key times the polynomial whose bits are j.
-	small [8]element
+	small [groupSize]element
 }
 
 // NewLRW returns the tables for a 16-byte tweak key, in which x^0 is the lowest
 // bit of the last byte. Nothing of it depends in time on the key.
 func NewLRW(key *[16]byte) *LRW {
 	l := new(LRW)
-	p := element{binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])}
+	hi, lo := binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:])
 	var s element
 	for j := range l.power {
-		s = s.xor(p)
-		l.power[j], l.sum[j] = p, s
-		p.hi, p.lo = double(p.hi, p.lo)
+		p := bigEndian(hi, lo)
+		l.power[j] = p
+		if j < len(l.sum) {
+			s = xor(s, p)
+			l.sum[j] = s
+		}
+		hi, lo = double(hi, lo)
 	}
 	for j := range l.small {
-		for i := range 3 {
-			if j>>i&1 == 1 {
-				l.small[j] = l.small[j].xor(l.power[i])
-			}
+		if j > 0 {
+			l.small[j] = xor(l.small[j&(j-1)], l.power[bits.TrailingZeros(uint(j))])
 		}
 	}
 	return l
 }
 
-// product returns the tweak of an index: key times index in the field. Its time
+// product returns the tweak of an index: key times index in the field, the two
+// words of an element. Its time
 // depends on the index alone, which is public.
-func (l *LRW) product(hi, lo uint64) element {
-	var t element
+func (l *LRW) product(hi, lo uint64) (a, b uint64) {
 	for ; lo != 0; lo &= lo - 1 {
-		t = t.xor(l.power[bits.TrailingZeros64(lo)])
+		p := &l.power[bits.TrailingZeros64(lo)]
+		a, b = a^p[0], b^p[1]
 	}
 	for ; hi != 0; hi &= hi - 1 {
-		t = t.xor(l.power[64+bits.TrailingZeros64(hi)])
+		p := &l.power[64+bits.TrailingZeros64(hi)]
+		a, b = a^p[0], b^p[1]
 	}
-	return t
-}
-
-// step returns the difference between the tweaks of the index and the next.
-func (l *LRW) step(hi, lo uint64) *element {
-	n := bits.TrailingZeros64(^lo)
-	if n == 64 {
-		// All 64 low bits are ones. With 128 of them the last sum, of all
-		// powers, is the right one: all bits change.
-		n = min(64+bits.TrailingZeros64(^hi), 127)
-	}
-	return &l.sum[n]
+	return a, b
 }
 
 // Fill writes the tweaks of successive indices to dst, beginning with that of
@@ -81,50 +67,47 @@ func (l *LRW) step(hi, lo uint64) *element {
 // panics. dst and index must not overlap. The time depends on the index and on
 // the length alone. After Wipe all tweaks are zero.
 func (l *LRW) Fill(dst []byte, index *[16]byte) {
-	checkWhole(dst)
-	if len(dst) == 0 {
+	lo := binary.BigEndian.Uint64(index[8:])
+	j := lo % groupSize
+	if n := uint64(len(dst) / blockSize); n > smallGroups || j+n >= groupSize {
+		l.fill(masks.level(), dst, index)
 		return
 	}
-	hi := binary.BigEndian.Uint64(index[:8])
-	lo := binary.BigEndian.Uint64(index[8:])
-	t := l.product(hi, lo)
-	for len(dst) > 0 {
-		if lo&7 == 0 && len(dst) >= 8*blockSize {
-			// The three lowest bits run through all values while the others
-			// stay.
-			b := (*[8 * blockSize]byte)(dst)
-			put(b[0:16], t)
-			put(b[16:32], t.xor(l.small[1]))
-			put(b[32:48], t.xor(l.small[2]))
-			put(b[48:64], t.xor(l.small[3]))
-			put(b[64:80], t.xor(l.small[4]))
-			put(b[80:96], t.xor(l.small[5]))
-			put(b[96:112], t.xor(l.small[6]))
-			t = t.xor(l.small[7])
-			put(b[112:128], t)
-			t = t.xor(*l.step(hi, lo|7))
-			var carry uint64
-			lo, carry = bits.Add64(lo, 8, 0)
-			hi += carry
-			dst = dst[8*blockSize:]
-			continue
-		}
-		put(dst[:blockSize], t)
-		t = t.xor(*l.step(hi, lo))
-		var carry uint64
-		lo, carry = bits.Add64(lo, 1, 0)
-		hi += carry
-		dst = dst[blockSize:]
+	// Within a group.
+	checkWhole(dst)
+	base0, base1 := l.product(binary.BigEndian.Uint64(index[:8]), lo-j)
+	for ; len(dst) >= blockSize; dst = dst[blockSize:] {
+		p := &l.small[lo%groupSize]
+		binary.NativeEndian.PutUint64(dst[:8], base0^p[0])
+		binary.NativeEndian.PutUint64(dst[8:], base1^p[1])
+		lo++
 	}
-	binary.BigEndian.PutUint64(index[:8], hi)
 	binary.BigEndian.PutUint64(index[8:], lo)
 }
 
-// put stores an element as the tweak that it is.
-func put(dst []byte, t element) {
-	_ = dst[15]
-	binary.BigEndian.PutUint64(dst[:8], t.hi)
-	binary.BigEndian.PutUint64(dst[8:], t.lo)
+// fill is Fill by the form of a level.
+func (l *LRW) fill(by level, dst []byte, index *[16]byte) {
+	checkWhole(dst)
+	if by == 0 {
+		by = masks.choose(cpu.Available())
+	}
+	hi := binary.BigEndian.Uint64(index[:8])
+	lo := binary.BigEndian.Uint64(index[8:])
+	for len(dst) > 0 {
+		n := run(dst, lo)
+		// Counting up from a multiple of 16 to the next changes bits 0 to n,
+		// n being the zeros at the end of the latter: a tweak changes by
+		// sum[n], and since the last tweak of a group has small[15] in it, the
+		// first one of the next group is that of this group with both.
+		base0, base1 := l.product(hi, lo&^(groupSize-1))
+		fillGroupsBy(by, dst[:n*blockSize], base0, base1, &l.small, &l.sum, lo)
+		dst = dst[n*blockSize:]
+		var carry uint64
+		lo, carry = bits.Add64(lo, n, 0)
+		hi += carry
+	}
+	binary.BigEndian.PutUint64(index[:8], hi)
+	binary.BigEndian.PutUint64(index[8:], lo)
 }
 
 // Wipe overwrites the tables with zeros. It may be called again.
