@@ -32,6 +32,15 @@ func choose(reg *algapi.Registry, args []string) (choice, error) {
 			c = append(c, p)
 			continue
 		}
+		for _, i := range reg.List() { // internal ones, which a lookup does not find
+			if i.Internal && (i.Name == arg || i.Driver == arg) {
+				p.drivers = append(p.drivers, i.Driver)
+			}
+		}
+		if len(p.drivers) > 0 {
+			c = append(c, p)
+			continue
+		}
 		algs, err := reg.Candidates(arg)
 		if err != nil {
 			return nil, err

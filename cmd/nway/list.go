@@ -62,7 +62,7 @@ Exit status 1 if a listed driver has failed its self-test or a name is unknown.`
 	}
 	f := cmd.Flags()
 	f.BoolVar(&noTest, "no-test", false, "run no self-tests, show the state as it is")
-	f.BoolVar(&proc, "proc", false, "print in the layout of /proc/crypto")
+	f.BoolVar(&proc, "proc", false, "print in the layout of /proc/crypto, without what a kernel would not list")
 	f.BoolVar(&asJSON, "json", false, "print as a JSON array")
 	cmd.MarkFlagsMutuallyExclusive("proc", "json")
 	return cmd
@@ -99,9 +99,13 @@ func writeList(w io.Writer, infos []algapi.Info) error {
 }
 
 // writeProc writes the layout of /proc/crypto, field by field as the kernel has
-// them for each type.
+// them for each type. Helpers, for which the kernel has no type, and drivers that
+// this CPU cannot run, which a kernel would not have registered, are left out.
 func writeProc(w io.Writer, infos []algapi.Info) error {
 	for _, i := range infos {
+		if i.Kind == algapi.KindHelper.String() || len(i.Missing) > 0 {
+			continue
+		}
 		field := func(label string, value any) { fmt.Fprintf(w, "%-13s: %v\n", label, value) }
 		yesNo := map[bool]string{false: "no", true: "yes"}
 		field("name", i.Name)
