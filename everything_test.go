@@ -54,7 +54,7 @@ func drivers(t *testing.T, name string) []*algapi.Alg {
 // this CPU cannot run it.
 func usable(t *testing.T, driver string) *algapi.Alg {
 	t.Helper()
-	a, err := nway.Default().Lookup(driver, algapi.Query{})
+	a, err := nway.Default().Lookup(driver, algapi.Query{Internal: true})
 	if errors.Is(err, algapi.ErrUnavailable) && !isRequired(driver) {
 		t.Skip(err)
 	}
@@ -96,12 +96,27 @@ func TestEverything(t *testing.T) {
 			algtest.Run(t, s.Alg, s.Portable)
 		})
 	}
+	for _, i := range reg.List() {
+		if !i.Internal { // those are not found by name
+			continue
+		}
+		t.Run(i.Driver, func(t *testing.T) {
+			_, err := reg.Lookup(i.Driver, algapi.Query{Internal: true})
+			if errors.Is(err, algapi.ErrUnavailable) && !isRequired(i.Driver) {
+				t.Skip(err)
+			}
+			require.NoError(t, err)
+			s, err := reg.Subject(i.Driver)
+			require.NoError(t, err)
+			algtest.Run(t, s.Alg, s.Portable)
+		})
+	}
 }
 
 // TestRequired fails if a driver that NWAY_REQUIRE names does not serve.
 func TestRequired(t *testing.T) {
 	for _, d := range required() {
-		_, err := nway.Default().Lookup(d, algapi.Query{})
+		_, err := nway.Default().Lookup(d, algapi.Query{Internal: true})
 		require.NoError(t, err)
 	}
 }

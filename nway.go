@@ -129,6 +129,7 @@ func (c *Cipher) NewCTR(iv []byte) cipher.Stream {
 	if len(iv) != c.BlockSize() {
 		panic("cipher.NewCTR: IV length must equal block size")
 	}
+	c.key.mustBeAlive(c.alg.Name)
 	s, err := c.mode("ctr")
 	if err != nil {
 		return cipher.NewCTR(plain{c}, iv)
@@ -141,6 +142,7 @@ func (c *Cipher) NewCBCEncrypter(iv []byte) cipher.BlockMode {
 	if len(iv) != c.BlockSize() {
 		panic("cipher.NewCBCEncrypter: IV length must equal block size")
 	}
+	c.key.mustBeAlive(c.alg.Name)
 	s, err := c.mode("cbc")
 	if err != nil {
 		return cipher.NewCBCEncrypter(plain{c}, iv)
@@ -153,6 +155,7 @@ func (c *Cipher) NewCBCDecrypter(iv []byte) cipher.BlockMode {
 	if len(iv) != c.BlockSize() {
 		panic("cipher.NewCBCDecrypter: IV length must equal block size")
 	}
+	c.key.mustBeAlive(c.alg.Name)
 	s, err := c.mode("cbc")
 	if err != nil {
 		return cipher.NewCBCDecrypter(plain{c}, iv)

@@ -55,6 +55,9 @@ func (s *Skcipher) NewStream(iv []byte, opts ...Option) (*Stream, error) {
 	if len(iv) != 16 {
 		return nil, &algapi.IVSizeError{Alg: s.alg.Name, Size: len(iv), Want: 16}
 	}
+	if err := s.key.alive(s.alg.Name); err != nil {
+		return nil, err
+	}
 	return s.stream(iv, configure(opts).decrypt), nil
 }
 
@@ -82,6 +85,9 @@ func (x *Stream) setIV(iv []byte) {
 func (x *Stream) SetIV(iv []byte) error {
 	if len(iv) != 16 {
 		return &algapi.IVSizeError{Alg: x.s.alg.Name, Size: len(iv), Want: 16}
+	}
+	if err := x.s.key.alive(x.s.alg.Name); err != nil {
+		return err
 	}
 	x.setIV(iv)
 	return nil
@@ -206,6 +212,9 @@ func (s *Skcipher) NewBlockMode(iv []byte, opts ...Option) (*BlockMode, error) {
 	if len(iv) != s.alg.IVSize {
 		return nil, &algapi.IVSizeError{Alg: s.alg.Name, Size: len(iv), Want: s.alg.IVSize}
 	}
+	if err := s.key.alive(s.alg.Name); err != nil {
+		return nil, err
+	}
 	return s.blockMode(iv, configure(opts).decrypt), nil
 }
 
@@ -220,6 +229,9 @@ func (b *BlockMode) BlockSize() int { return 16 }
 func (b *BlockMode) SetIV(iv []byte) error {
 	if len(iv) != len(b.iv) {
 		return &algapi.IVSizeError{Alg: b.s.alg.Name, Size: len(iv), Want: len(b.iv)}
+	}
+	if err := b.s.key.alive(b.s.alg.Name); err != nil {
+		return err
 	}
 	copy(b.iv, iv)
 	return nil

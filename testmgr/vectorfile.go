@@ -202,8 +202,12 @@ func (v *fileVector) run(reg *algapi.Registry, keep func(*algapi.Alg) bool, repo
 		name = "ocb(" + rest
 	}
 	cands, err := reg.Candidates(name)
-	if err != nil {
-		report("", err.Error(), nil)
+	if errors.Is(err, algapi.ErrNotFound) {
+		n, _ := algapi.ParseName(name)
+		report("", "there is no "+n.Base+" over "+n.Cipher(), nil)
+		return
+	} else if err != nil {
+		report("", "", err)
 		return
 	}
 	for _, a := range cands {

@@ -73,20 +73,29 @@ func (j *job) refusal(err error) error {
 
 // jobs returns every kind of call of the driver under key.
 func (s *subject) jobs(key []byte) ([]*job, error) {
-	switch s.alg.Kind {
-	case algapi.KindCipher:
-		return s.cipherJobs(key)
-	case algapi.KindSkcipher:
-		return s.skcipherJobs(key)
+	if s.alg.Kind != algapi.KindCipher && s.alg.Kind != algapi.KindSkcipher {
+		return nil, skip(fmt.Sprintf("not for kind %v", s.alg.Kind))
 	}
-	return nil, skip(fmt.Sprintf("not for kind %v", s.alg.Kind))
-}
-
-func (s *subject) cipherJobs(key []byte) ([]*job, error) {
-	c, err := s.alg.NewCipher(key)
+	t, err := s.construct(key)
 	if err != nil {
 		return nil, err
 	}
+	return s.jobsOf(t, key)
+}
+
+// jobsOf returns every kind of call of a transform that was made under key, over
+// new messages.
+func (s *subject) jobsOf(transform any, key []byte) ([]*job, error) {
+	switch t := transform.(type) {
+	case algapi.Cipher:
+		return s.cipherJobs(t, key)
+	case algapi.Skcipher:
+		return s.skcipherJobs(t, key)
+	}
+	return nil, fmt.Errorf("the constructor returned a %T", transform)
+}
+
+func (s *subject) cipherJobs(c algapi.Cipher, key []byte) ([]*job, error) {
 	ref, err := testmgr.NewBlock(s.subject())(key)
 	if err != nil {
 		return nil, err
@@ -134,11 +143,7 @@ func kept(newBlock reference.NewBlock) reference.NewBlock {
 	}
 }
 
-func (s *subject) skcipherJobs(key []byte) ([]*job, error) {
-	m, err := s.alg.NewSkcipher(key)
-	if err != nil {
-		return nil, err
-	}
+func (s *subject) skcipherJobs(m algapi.Skcipher, key []byte) ([]*job, error) {
 	ref, err := reference.New(s.alg.Name, kept(testmgr.NewBlock(s.subject())))
 	if errors.Is(err, reference.ErrName) {
 		return nil, skip("there is no textbook form of " + s.alg.Name)

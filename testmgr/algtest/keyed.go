@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/guardpage"
 	"github.com/seed-25a2b25a/nway/testmgr"
 	"github.com/seed-25a2b25a/nway/testmgr/reference"
 )
@@ -99,6 +101,11 @@ func (s *subject) tags() error {
 	if s.alg.Kind != algapi.KindMAC {
 		return skip(fmt.Sprintf("kind %v makes no tags", s.alg.Kind))
 	}
+	msgRoom, err := guardpage.Alloc(16 * (2*s.lanes() + 4))
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	ref, err := reference.NewMAC(s.alg.Name, kept(testmgr.NewBlock(s.subject())))
 	if errors.Is(err, reference.ErrName) {
 		return skip("there is no textbook form of " + s.alg.Name)
@@ -113,6 +120,9 @@ func (s *subject) tags() error {
 	if m.Size() != ref.Size || m.Size() != s.alg.MaxTagSize || m.New().Size() != m.Size() {
 		return fmt.Errorf("tags of %d bytes, declared are %d, the standard has %d", m.Size(), s.alg.MaxTagSize, ref.Size)
 	}
+	if msgRoom != nil {
+		defer msgRoom.Free()
+	}
 	h := m.New()
 	for i, n := range s.messageLengths() {
 		msg := put(s.bytes(n), i%32)
@@ -124,7 +134,7 @@ func (s *subject) tags() error {
 		front := s.bytes(5)
 		got := m.Sum(bytes.Clone(front), msg.buf)
 		if !bytes.HasPrefix(got, front) {
-			return errors.New("Sum does not append to what it is given")
+			return errors.New("a tag is not appended to what Sum is given")
 		}
 		if err := compare(got[5:], want); err != nil {
 			return fmt.Errorf("message of %d bytes: %w", n, err)
@@ -134,7 +144,7 @@ func (s *subject) tags() error {
 			piece := msg.buf[:k:k]
 			msg.buf = msg.buf[k:]
 			if w, err := h.Write(piece); w != k || err != nil {
-				return fmt.Errorf("Write of %d bytes returns %d, %v", k, w, err)
+				return fmt.Errorf("a Write of %d bytes returns %d, %v", k, w, err)
 			}
 			if k > 1 {
 				h.Sum(nil) // must not disturb
@@ -159,6 +169,14 @@ func (s *subject) tags() error {
 				return fmt.Errorf("message of %d bytes: a tag of %d bytes is accepted", n, len(bad))
 			}
 		}
+		if msgRoom != nil { // unless this system cannot have it
+			for _, buf := range [][]byte{msgRoom.End(n), msgRoom.Start(n)} {
+				copy(buf, before)
+				if err := try(func() error { return compare(m.Sum(nil, buf), want) }); err != nil {
+					return fmt.Errorf("message of %d bytes beside a guard page: %w", n, err)
+				}
+			}
+		}
 		if !bytes.Equal(msg.buf, before) {
 			return fmt.Errorf("message of %d bytes: it was changed", n)
 		}
@@ -176,13 +194,25 @@ func (s *subject) concurrency() error {
 	if s.alg.Kind == algapi.KindMAC {
 		return s.concurrentTags(goroutines)
 	}
-	jobs, err := s.jobs(s.someKey())
+	if s.alg.Kind != algapi.KindCipher && s.alg.Kind != algapi.KindSkcipher {
+		return skip(fmt.Sprintf("not for kind %v", s.alg.Kind))
+	}
+	key := s.someKey()
+	t, err := s.construct(key)
 	if err != nil {
 		return err
 	}
-	rounds := 4
+	var jobs []*job // over different messages, so that mixed up ones show
+	for range 4 {
+		more, err := s.jobsOf(t, key)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, more...)
+	}
+	rounds := 8
 	if s.short || raceDetector {
-		rounds = 1
+		rounds = 3
 	}
 	type one struct {
 		j *job
@@ -198,8 +228,8 @@ func (s *subject) concurrency() error {
 	errs := make([]error, goroutines)
 	for g := range goroutines {
 		wg.Go(func() {
-			for r := range rounds * len(work) {
-				w := work[(r+g)%len(work)]
+			for r := range rounds {
+				w := work[(g+r*goroutines)*7919%len(work)]
 				dst, src := make([]byte, len(w.x.in)), w.x.in
 				if r%2 == 0 {
 					copy(dst, src)
@@ -258,10 +288,10 @@ func (s *subject) allocations() error {
 		msg, dst := s.bytes(1001), make([]byte, 0, 64)
 		tag := m.Sum(nil, msg)
 		if n := testing.AllocsPerRun(20, func() { dst = m.Sum(dst[:0], msg) }); n != 0 {
-			return fmt.Errorf("Sum allocates %v times", n)
+			return fmt.Errorf("a Sum allocates %v times", n)
 		}
 		if n := testing.AllocsPerRun(20, func() { m.Verify(msg, tag) }); n != 0 {
-			return fmt.Errorf("Verify allocates %v times", n)
+			return fmt.Errorf("a Verify allocates %v times", n)
 		}
 		return nil
 	}
@@ -306,7 +336,7 @@ func (s *subject) wipe() error {
 	w.Wipe()
 	w.Wipe()
 	if !bytes.Equal(s.result(other, msg), want) {
-		return errors.New("Wipe reached another transform")
+		return errors.New("another transform was reached by Wipe")
 	}
 	if s.alg.Kind == algapi.KindCipher {
 		var got []byte

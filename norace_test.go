@@ -1,0 +1,5 @@
+//go:build !race
+
+package nway_test
+
+const raceDetector = false
