@@ -7,4 +7,4 @@ import "github.com/seed-25a2b25a/nway/algapi"
 
 // Algs returns the drivers for this architecture. What the CPU cannot run is
 // among them: the registry lists it and never selects it.
-func Algs() []algapi.Alg { return nil }
+func Algs() []algapi.Alg { return algs() }

@@ -1,0 +1,4 @@
+// Package serpent holds the Serpent drivers for amd64. It is internal to the
+// module in spirit and carries no compatibility promise: use package nway, which
+// chooses among the drivers.
+package serpent
