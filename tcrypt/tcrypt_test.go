@@ -204,10 +204,7 @@ func TestPlan(t *testing.T) {
 }
 
 func TestPlanDrivers(t *testing.T) {
-	reg := nway.NewRegistry(algapi.Options{
-		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Missing: func(requires []string) []string { return requires },
-	})
+	reg := nway.NewRegistry(algapi.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	other := nway.Algs()[0]
 	other.Driver, other.Requires, other.Priority = other.Name+"-other", []string{"magic"}, 5000
 	require.NoError(t, reg.Register(other))
@@ -215,13 +212,16 @@ func TestPlanDrivers(t *testing.T) {
 
 	jobs, skips, err := tcrypt.Plan(reg, tcrypt.Request{Names: []string{name}, AllDrivers: true, Sizes: []int{16}})
 	require.NoError(t, err)
-	require.Len(t, skips, 1)
-	require.Equal(t, "ecb("+other.Driver+")", skips[0].Name)
-	require.Contains(t, skips[0].Reason, "magic")
+	// There may be more skips, where this CPU lacks something real.
+	i := slices.IndexFunc(skips, func(s tcrypt.Skip) bool { return s.Name == "ecb("+other.Driver+")" })
+	require.GreaterOrEqual(t, i, 0)
+	require.Contains(t, skips[i].Reason, "magic")
 	require.NotEmpty(t, jobs)
 	for _, j := range jobs {
 		require.Equal(t, jobs[0].Group, j.Group, "drivers of one cell are one group")
-		require.NotEqual(t, skips[0].Name, j.Driver)
+		for _, s := range skips {
+			require.NotEqual(t, s.Name, j.Driver)
+		}
 	}
 
 	for _, names := range []string{"nosuch", "xts(", "cmac(aes)", "sha256", "ecb(" + other.Driver + ")"} {
