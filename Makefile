@@ -2,7 +2,7 @@
 
 GO       ?= go
 ARCHES   := amd64 arm64 arm 386 s390x
-EMULATED := arm64 arm s390x
+EMULATED := arm64 arm s390x amd64:Nehalem amd64:SandyBridge amd64:Haswell
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20000x
 
@@ -44,8 +44,8 @@ race:
 fuzz:
 	@sh scripts/fuzz.sh $(FUZZTIME)
 
-# The suite under qemu-user for other architectures, two of them not
-# little-endian 64-bit.
+# The suite under qemu-user for other architectures, one of them big-endian, one
+# of 32 bits, and for older x86 CPUs.
 emulated:
 	@sh scripts/emulated.sh $(EMULATED)
 

@@ -33,20 +33,36 @@ type Fused interface {
 // Unwrapper is a Cipher that only adds something around another.
 type Unwrapper interface{ Unwrap() Cipher }
 
+// Chains is what a cipher offers besides if it runs a serial chain by itself, the
+// state staying in registers from block to block. src is any whole number of
+// blocks; dst is src or disjoint from it. iv, one block, overlaps neither and is
+// not changed.
+type Chains interface {
+	EncryptCBC(dst, src, iv []byte) // dst[i] = E(src[i] ^ dst[i-1]), dst[-1] = iv
+	EncryptCFB(dst, src, iv []byte) // dst[i] = E(dst[i-1]) ^ src[i]
+	KeyStreamOFB(dst, iv []byte)    // dst[i] = E(dst[i-1])
+}
+
 // AsFused returns the fused forms of c, or of what c wraps, or nil if there are
 // none. Modes find wide kernels through it and never by a bare assertion.
-func AsFused(c Cipher) Fused {
+func AsFused(c Cipher) Fused { return find[Fused](c) }
+
+// AsChains returns the serial chains of c, or of what c wraps, or nil if there
+// are none.
+func AsChains(c Cipher) Chains { return find[Chains](c) }
+
+func find[T any](c Cipher) (none T) {
 	for c != nil {
-		if f, ok := c.(Fused); ok {
+		if f, ok := c.(T); ok {
 			return f
 		}
 		u, ok := c.(Unwrapper)
 		if !ok {
-			return nil
+			break
 		}
 		c = u.Unwrap()
 	}
-	return nil
+	return none
 }
 
 // Rekeyer lets a mode that derives a key per message reuse an object that it

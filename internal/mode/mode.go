@@ -25,12 +25,15 @@ const Chunk = 256 * Block
 // Kernel calls a cipher's fused forms where it has them and the same thing in
 // layers (an XOR pass, the blocks, an XOR pass) where it does not.
 type Kernel struct {
-	C algapi.Cipher
-	f algapi.Fused
+	C      algapi.Cipher
+	Chains algapi.Chains // nil if the cipher has none
+	f      algapi.Fused
 }
 
 // NewKernel returns the kernel of c.
-func NewKernel(c algapi.Cipher) Kernel { return Kernel{c, algapi.AsFused(c)} }
+func NewKernel(c algapi.Cipher) Kernel {
+	return Kernel{C: c, Chains: algapi.AsChains(c), f: algapi.AsFused(c)}
+}
 
 // KeyStreamXor sets dst = E(ctr) ^ x over the len(x) bytes of x, which need not
 // be whole blocks; ctr is scratch of at least that many bytes rounded up to

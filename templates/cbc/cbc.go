@@ -39,6 +39,11 @@ func (c *cbc) Encrypt(dst, src, iv []byte) error {
 	if err := c.spec.Check(dst, src, iv); err != nil {
 		return err
 	}
+	if c.Chains != nil && len(src) > 0 {
+		c.Chains.EncryptCBC(dst, src, iv)
+		copy(iv, dst[len(src)-mode.Block:len(src)])
+		return nil
+	}
 	prev := iv
 	for ; len(src) > 0; dst, src = dst[mode.Block:], src[mode.Block:] {
 		out := dst[:mode.Block]

@@ -37,6 +37,11 @@ func (c *cfb) Encrypt(dst, src, iv []byte) error {
 	if err := c.spec.Check(dst, src, iv); err != nil {
 		return err
 	}
+	if whole := len(src) &^ (mode.Block - 1); c.Chains != nil && whole > 0 {
+		c.Chains.EncryptCFB(dst, src[:whole], iv)
+		copy(iv, dst[whole-mode.Block:whole])
+		dst, src = dst[whole:], src[whole:]
+	}
 	s := mode.Get(0, 0)
 	defer s.Put()
 	ks := s.T[:]

@@ -38,12 +38,29 @@ func (o *ofb) Encrypt(dst, src, iv []byte) error {
 	if err := o.spec.Check(dst, src, iv); err != nil {
 		return err
 	}
+	if o.Chains != nil && len(src) > mode.Block {
+		o.chained(dst, src, iv)
+		return nil
+	}
 	for len(src) > 0 {
 		o.C.Encrypt(iv, iv)
 		n := subtle.XORBytes(dst, src, iv)
 		dst, src = dst[n:], src[n:]
 	}
 	return nil
+}
+
+func (o *ofb) chained(dst, src, iv []byte) {
+	s := mode.Get(len(src)+mode.Block, 0)
+	defer s.Put()
+	for len(src) > 0 {
+		n := min(mode.Chunk, len(src))
+		ks := s.A[:(n+mode.Block-1)&^(mode.Block-1)]
+		o.Chains.KeyStreamOFB(ks, iv)
+		copy(iv, ks[len(ks)-mode.Block:])
+		subtle.XORBytes(dst, src[:n], ks)
+		dst, src = dst[n:], src[n:]
+	}
 }
 
 func (o *ofb) Decrypt(dst, src, iv []byte) error { return o.Encrypt(dst, src, iv) }

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"crypto/cipher"
+	"encoding/binary"
 	"fmt"
 )
 
@@ -417,13 +418,17 @@ func doubleLittleEndian(a block) block {
 }
 
 // mulBigEndian multiplies in the field of doubleBigEndian, bit by bit.
-func mulBigEndian(a, b block) block {
-	var r block
+func mulBigEndian(a, b block) (r block) {
+	ahi, alo := binary.BigEndian.Uint64(a[:8]), binary.BigEndian.Uint64(a[8:])
+	hi, lo := uint64(0), uint64(0)
 	for i := 127; i >= 0; i-- { // coefficients of b from x^127 down to x^0
-		r = doubleBigEndian(r)
+		over := hi >> 63
+		hi, lo = hi<<1|lo>>63, lo<<1^over*0x87
 		if b[15-i/8]>>(i%8)&1 == 1 {
-			r = xor(r, a)
+			hi, lo = hi^ahi, lo^alo
 		}
 	}
+	binary.BigEndian.PutUint64(r[:8], hi)
+	binary.BigEndian.PutUint64(r[8:], lo)
 	return r
 }

@@ -14,7 +14,6 @@ var (
 		{4, wideKeys, [2]kernel{encryptSSE2x4, decryptSSE2x4}},
 		{8, wideKeys, [2]kernel{encryptSSE2x8, decryptSSE2x8}},
 		{12, wideKeys, [2]kernel{encryptSSE2x12, decryptSSE2x12}},
-		{16, wideKeys, [2]kernel{encryptSSE2x16, decryptSSE2x16}},
 	}}
 	avx = driver{"serpent-avx", []rung{
 		{1, freeKeys, [2]kernel{encryptX86, decryptX86}},
@@ -35,7 +34,7 @@ var (
 		{1, freeKeys, [2]kernel{encryptBMI, decryptBMI}},
 		{4, lutKeys, [2]kernel{encryptAVX512Xx4, decryptAVX512Xx4}},
 		{8, lutKeys, [2]kernel{encryptAVX512Yx8, decryptAVX512Yx8}},
-		{16, lutKeys, [2]kernel{encryptAVX512Yx16, decryptAVX512Yx16}},
+		{16, lutKeys, [2]kernel{encryptAVX512Zx16, decryptAVX512Zx16}},
 		{32, lutKeys, [2]kernel{encryptAVX512Zx32, decryptAVX512Zx32}},
 		{48, lutKeys, [2]kernel{encryptAVX512Zx48, decryptAVX512Zx48}},
 		{64, lutKeys, [2]kernel{encryptAVX512Zx64, decryptAVX512Zx64}},

@@ -4,16 +4,16 @@
 
 // func encryptAVX2x8(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, CMOV
-TEXT ·encryptAVX2x8(SB), $160-48
+TEXT ·encryptAVX2x8(SB), $152-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 46.88
-	// operations a round and group, 14.88 of them gates of the S-box (circuits
-	// avx2_free_lowlat). Eight rounds of all groups have 0 copies, 32 loads of key
-	// words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 46.88 operations a round and group, 14.88 of them gates of the S-box
+	// (circuits avx2_free_lowlat). Eight rounds of all groups have 0 copies, 32
+	// loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -643,16 +643,16 @@ done:
 
 // func decryptAVX2x8(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, CMOV
-TEXT ·decryptAVX2x8(SB), $160-48
+TEXT ·decryptAVX2x8(SB), $152-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 46.62
-	// operations a round and group, 14.62 of them gates of the S-box (circuits
-	// avx2_free_lowlat). Eight rounds of all groups have 0 copies, 32 loads of key
-	// words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 46.62 operations a round and group, 14.62 of them gates of the S-box
+	// (circuits avx2_free_lowlat). Eight rounds of all groups have 0 copies, 32
+	// loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -1279,16 +1279,16 @@ done:
 
 // func encryptAVX2x16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, CMOV
-TEXT ·encryptAVX2x16(SB), $288-48
+TEXT ·encryptAVX2x16(SB), $280-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 2 copies, 32 loads of key words
-	// besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 2 copies, 32 loads of
+	// key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -2343,16 +2343,16 @@ done:
 
 // func decryptAVX2x16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, CMOV
-TEXT ·decryptAVX2x16(SB), $352-48
+TEXT ·decryptAVX2x16(SB), $344-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 0 copies, 3 spills, 1 reloads,
-	// 45 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 0 copies, 3 spills, 1
+	// reloads, 45 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -3427,16 +3427,16 @@ done:
 
 // func encryptAVX2x24(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, CMOV
-TEXT ·encryptAVX2x24(SB), $480-48
+TEXT ·encryptAVX2x24(SB), $472-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 4 copies, 11 spills, 4 reloads,
-	// 53 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 4 copies, 11 spills, 4
+	// reloads, 53 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -4967,16 +4967,16 @@ done:
 
 // func decryptAVX2x24(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, CMOV
-TEXT ·decryptAVX2x24(SB), $544-48
+TEXT ·decryptAVX2x24(SB), $536-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 2 copies, 15 spills, 13 reloads,
-	// 59 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 2 copies, 15 spills,
+	// 13 reloads, 59 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -6532,16 +6532,16 @@ done:
 
 // func encryptAVX2x32(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, CMOV
-TEXT ·encryptAVX2x32(SB), $736-48
+TEXT ·encryptAVX2x32(SB), $728-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 1 copies, 99 spills, 31 reloads,
-	// 106 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 1 copies, 99 spills,
+	// 31 reloads, 106 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -8700,16 +8700,16 @@ done:
 
 // func decryptAVX2x32(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, CMOV
-TEXT ·decryptAVX2x32(SB), $768-48
+TEXT ·decryptAVX2x32(SB), $760-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 0 copies, 109 spills, 83
-	// reloads, 106 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 0 copies, 109 spills,
+	// 83 reloads, 106 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI

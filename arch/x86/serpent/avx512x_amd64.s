@@ -4,15 +4,15 @@
 
 // func encryptAVX512Xx4(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Xx4(SB), $80-48
+TEXT ·encryptAVX512Xx4(SB), $72-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 24.00
-	// operations a round and group, 8.00 of them gates of the S-box (circuits
-	// lut3_lowlat). Eight rounds of all groups have 28 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 24.00 operations a round and group, 8.00 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 28 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -403,15 +403,15 @@ done:
 
 // func decryptAVX512Xx4(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Xx4(SB), $80-48
+TEXT ·decryptAVX512Xx4(SB), $72-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.88
-	// operations a round and group, 7.88 of them gates of the S-box (circuits
-	// lut3_lowlat). Eight rounds of all groups have 27 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.88 operations a round and group, 7.88 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 27 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI

@@ -4,15 +4,15 @@
 
 // func encryptAVX512Yx8(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Yx8(SB), $160-48
+TEXT ·encryptAVX512Yx8(SB), $152-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 24.00
-	// operations a round and group, 8.00 of them gates of the S-box (circuits
-	// lut3_lowlat). Eight rounds of all groups have 28 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 24.00 operations a round and group, 8.00 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 28 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -446,15 +446,15 @@ done:
 
 // func decryptAVX512Yx8(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Yx8(SB), $160-48
+TEXT ·decryptAVX512Yx8(SB), $152-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.88
-	// operations a round and group, 7.88 of them gates of the S-box (circuits
-	// lut3_lowlat). Eight rounds of all groups have 27 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.88 operations a round and group, 7.88 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 27 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -881,15 +881,15 @@ done:
 
 // func encryptAVX512Yx16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Yx16(SB), $288-48
+TEXT ·encryptAVX512Yx16(SB), $280-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 24.00
-	// operations a round and group, 8.00 of them gates of the S-box (circuits
-	// lut3_lowlat). Eight rounds of all groups have 56 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 24.00 operations a round and group, 8.00 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 56 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -1619,15 +1619,15 @@ done:
 
 // func decryptAVX512Yx16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Yx16(SB), $288-48
+TEXT ·decryptAVX512Yx16(SB), $280-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.88
-	// operations a round and group, 7.88 of them gates of the S-box (circuits
-	// lut3_lowlat). Eight rounds of all groups have 54 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.88 operations a round and group, 7.88 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 54 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -2345,15 +2345,15 @@ done:
 
 // func encryptAVX512Yx24(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Yx24(SB), $416-48
+TEXT ·encryptAVX512Yx24(SB), $408-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 57 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 57 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -3323,15 +3323,15 @@ done:
 
 // func decryptAVX512Yx24(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Yx24(SB), $416-48
+TEXT ·decryptAVX512Yx24(SB), $408-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 66 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 66 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -4308,15 +4308,15 @@ done:
 
 // func encryptAVX512Yx32(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Yx32(SB), $544-48
+TEXT ·encryptAVX512Yx32(SB), $536-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 76 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 76 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -5555,15 +5555,15 @@ done:
 
 // func decryptAVX512Yx32(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Yx32(SB), $544-48
+TEXT ·decryptAVX512Yx32(SB), $536-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 89 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 89 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -6824,15 +6824,15 @@ done:
 
 // func encryptAVX512Yx48(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Yx48(SB), $832-48
+TEXT ·encryptAVX512Yx48(SB), $824-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 116 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 116 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -8630,16 +8630,16 @@ done:
 
 // func decryptAVX512Yx48(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX2, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Yx48(SB), $832-48
+TEXT ·decryptAVX512Yx48(SB), $824-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 115 copies, 1 spills, 1 reloads
-	// besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 8*g to 8*g+7 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 115 copies, 1 spills, 1
+	// reloads besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI

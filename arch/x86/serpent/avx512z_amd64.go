@@ -4,6 +4,20 @@
 
 package serpent
 
+// encryptAVX512Zx16 encrypts blocks of src into dst, 16 at a time in one group of four vectors of 64 bytes.
+// rk are the round keys in the order of use. Where they are not nil, pre is added
+// before and post after. There must be at least one block.
+//
+//go:noescape
+func encryptAVX512Zx16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+
+// decryptAVX512Zx16 decrypts blocks of src into dst, 16 at a time in one group of four vectors of 64 bytes.
+// rk are the round keys in the order of use. Where they are not nil, pre is added
+// before and post after. There must be at least one block.
+//
+//go:noescape
+func decryptAVX512Zx16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+
 // encryptAVX512Zx32 encrypts blocks of src into dst, 32 at a time in 2 groups of four vectors of 64 bytes.
 // rk are the round keys in the order of use. Where they are not nil, pre is added
 // before and post after. There must be at least one block.

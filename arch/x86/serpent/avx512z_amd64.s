@@ -2,17 +2,894 @@
 
 //go:build amd64 && !purego
 
-// func encryptAVX512Zx32(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
-// Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Zx32(SB), $576-48
+// func encryptAVX512Zx16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·encryptAVX512Zx16(SB), $312-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 24.00
-	// operations a round and group, 8.00 of them gates of the S-box (circuits
-	// lut3_lowlat). Eight rounds of all groups have 56 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 24.00 operations a round and group, 8.00 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 28 copies besides.
+	MOVQ rk+0(FP), AX
+	MOVQ dst+8(FP), DI
+	MOVQ src+16(FP), SI
+	MOVQ pre+24(FP), DX
+	MOVQ post+32(FP), CX
+	MOVQ blocks+40(FP), BX
+	LEAQ 56(SP), R10
+	ANDQ $-64, R10
+	LEAQ 384(AX), R9
+	XORL R11, R11
+
+next:
+	CMPQ BX, $0x00000010
+	JLT  rest
+
+batch:
+	MOVQ      AX, R8
+	VMOVDQU32 (SI)(R11*1), Z0
+	VMOVDQU32 64(SI)(R11*1), Z1
+	VMOVDQU32 128(SI)(R11*1), Z2
+	VMOVDQU32 192(SI)(R11*1), Z3
+	TESTQ     DX, DX
+	JZ        plain1
+	VPXORD    (DX)(R11*1), Z0, Z0
+	VPXORD    64(DX)(R11*1), Z1, Z1
+	VPXORD    128(DX)(R11*1), Z2, Z2
+	VPXORD    192(DX)(R11*1), Z3, Z3
+
+plain1:
+	VPUNPCKLDQ  Z1, Z0, Z4
+	VPUNPCKLDQ  Z3, Z2, Z5
+	VPUNPCKLQDQ Z5, Z4, Z6
+	VPUNPCKHQDQ Z5, Z4, Z4
+	VPUNPCKHDQ  Z1, Z0, Z0
+	VPUNPCKHDQ  Z3, Z2, Z1
+	VPUNPCKLQDQ Z1, Z0, Z2
+	VPUNPCKHQDQ Z1, Z0, Z0
+	VPXORD.BCST (R8), Z6, Z1
+	VPXORD.BCST 4(R8), Z4, Z3
+	VPXORD.BCST 8(R8), Z2, Z2
+	VPXORD.BCST 12(R8), Z0, Z0
+
+rounds:
+	VMOVDQA32   Z0, Z4
+	VPTERNLOGD  $0x6c, Z1, Z3, Z4
+	VMOVDQA32   Z0, Z5
+	VPTERNLOGD  $0x54, Z1, Z3, Z5
+	VPTERNLOGD  $0x96, Z3, Z0, Z2
+	VPTERNLOGD  $0xca, Z1, Z0, Z3
+	VPTERNLOGD  $0x78, Z3, Z2, Z5
+	VMOVDQA32   Z2, Z6
+	VPTERNLOGD  $0xa3, Z4, Z3, Z6
+	VPTERNLOGD  $0xd2, Z1, Z0, Z2
+	VPROLD      $0x0d, Z6, Z6
+	VPROLD      $0x03, Z5, Z5
+	VPTERNLOGD  $0x47, Z3, Z2, Z4
+	VPTERNLOGD  $0x96, Z5, Z6, Z4
+	VPSLLD      $0x03, Z6, Z7
+	VPROLD      $0x01, Z4, Z4
+	VPTERNLOGD  $0x96, Z5, Z2, Z7
+	VPROLD      $0x07, Z7, Z7
+	VPXORD.BCST 16(R8), Z6, Z6
+	VPSLLD      $0x07, Z4, Z8
+	VPXORD.BCST 24(R8), Z5, Z5
+	VPTERNLOGD  $0x96, Z7, Z4, Z6
+	VPTERNLOGD  $0x96, Z8, Z7, Z5
+	VPROLD      $0x05, Z6, Z6
+	VPROLD      $0x16, Z5, Z5
+	VPXORD.BCST 20(R8), Z4, Z4
+	VPXORD.BCST 28(R8), Z7, Z7
+	VPTERNLOGD  $0xb4, Z6, Z4, Z5
+	VMOVDQA32   Z7, Z8
+	VPTERNLOGD  $0x5c, Z6, Z4, Z8
+	VPTERNLOGD  $0x96, Z4, Z7, Z6
+	VPTERNLOGD  $0xc3, Z4, Z5, Z7
+	VMOVDQA32   Z6, Z4
+	VPTERNLOGD  $0x47, Z5, Z8, Z4
+	VPROLD      $0x0d, Z4, Z4
+	VPROLD      $0x03, Z7, Z7
+	VMOVDQA32   Z6, Z9
+	VPTERNLOGD  $0x8d, Z5, Z8, Z9
+	VPTERNLOGD  $0x1b, Z5, Z8, Z6
+	VPTERNLOGD  $0x96, Z7, Z4, Z9
+	VPSLLD      $0x03, Z4, Z5
+	VPROLD      $0x01, Z9, Z8
+	VPTERNLOGD  $0x96, Z5, Z7, Z6
+	VPROLD      $0x07, Z6, Z5
+	VPXORD.BCST 32(R8), Z4, Z4
+	VPSLLD      $0x07, Z8, Z6
+	VPXORD.BCST 40(R8), Z7, Z7
+	VPTERNLOGD  $0x96, Z5, Z8, Z4
+	VPTERNLOGD  $0x96, Z6, Z5, Z7
+	VPROLD      $0x05, Z4, Z4
+	VPROLD      $0x16, Z7, Z6
+	VPXORD.BCST 36(R8), Z8, Z7
+	VPXORD.BCST 44(R8), Z5, Z5
+	VMOVDQA32   Z5, Z8
+	VPTERNLOGD  $0xe4, Z4, Z6, Z8
+	VPTERNLOGD  $0x78, Z4, Z6, Z5
+	VPTERNLOGD  $0x96, Z7, Z6, Z4
+	VPTERNLOGD  $0x96, Z7, Z5, Z6
+	VMOVDQA32   Z5, Z9
+	VPTERNLOGD  $0x72, Z4, Z8, Z9
+	VPROLD      $0x0d, Z6, Z6
+	VPROLD      $0x03, Z9, Z9
+	VPTERNLOGD  $0x3a, Z4, Z5, Z8
+	VPTERNLOGD  $0x93, Z7, Z4, Z5
+	VPTERNLOGD  $0x96, Z9, Z6, Z8
+	VPSLLD      $0x03, Z6, Z4
+	VPROLD      $0x01, Z8, Z7
+	VPTERNLOGD  $0x96, Z4, Z9, Z5
+	VPROLD      $0x07, Z5, Z4
+	VPXORD.BCST 48(R8), Z6, Z5
+	VPSLLD      $0x07, Z7, Z6
+	VPXORD.BCST 56(R8), Z9, Z8
+	VPTERNLOGD  $0x96, Z4, Z7, Z5
+	VPTERNLOGD  $0x96, Z6, Z4, Z8
+	VPROLD      $0x05, Z5, Z5
+	VPROLD      $0x16, Z8, Z6
+	VPXORD.BCST 52(R8), Z7, Z7
+	VPXORD.BCST 60(R8), Z4, Z4
+	VMOVDQA32   Z4, Z8
+	VPTERNLOGD  $0x9e, Z5, Z6, Z8
+	VMOVDQA32   Z4, Z9
+	VPTERNLOGD  $0xdc, Z5, Z6, Z9
+	VPTERNLOGD  $0x7a, Z7, Z4, Z6
+	VMOVDQA32   Z4, Z10
+	VPTERNLOGD  $0xca, Z5, Z7, Z10
+	VMOVDQA32   Z6, Z11
+	VPTERNLOGD  $0x96, Z5, Z9, Z11
+	VPTERNLOGD  $0x7a, Z10, Z6, Z8
+	VPTERNLOGD  $0x26, Z5, Z9, Z6
+	VPROLD      $0x0d, Z11, Z5
+	VPROLD      $0x03, Z8, Z9
+	VPTERNLOGD  $0x1e, Z7, Z4, Z6
+	VPTERNLOGD  $0x96, Z10, Z6, Z8
+	VPTERNLOGD  $0x96, Z9, Z5, Z6
+	VPSLLD      $0x03, Z5, Z4
+	VPROLD      $0x01, Z6, Z6
+	VPTERNLOGD  $0x96, Z4, Z9, Z8
+	VPROLD      $0x07, Z8, Z4
+	VPXORD.BCST 64(R8), Z5, Z5
+	VPSLLD      $0x07, Z6, Z7
+	VPXORD.BCST 72(R8), Z9, Z8
+	VPTERNLOGD  $0x96, Z4, Z6, Z5
+	VPTERNLOGD  $0x96, Z7, Z4, Z8
+	VPROLD      $0x05, Z5, Z5
+	VPROLD      $0x16, Z8, Z7
+	VPXORD.BCST 68(R8), Z6, Z6
+	VPXORD.BCST 76(R8), Z4, Z4
+	VMOVDQA32   Z7, Z8
+	VPTERNLOGD  $0xd2, Z5, Z6, Z8
+	VMOVDQA32   Z4, Z9
+	VPTERNLOGD  $0x74, Z5, Z6, Z9
+	VMOVDQA32   Z4, Z10
+	VPTERNLOGD  $0x96, Z5, Z6, Z10
+	VMOVDQA32   Z10, Z11
+	VPTERNLOGD  $0x2e, Z8, Z9, Z11
+	VPTERNLOGD  $0xa9, Z8, Z10, Z9
+	VPTERNLOGD  $0x36, Z5, Z7, Z4
+	VPROLD      $0x0d, Z9, Z5
+	VPROLD      $0x03, Z11, Z7
+	VPTERNLOGD  $0x9c, Z10, Z4, Z11
+	VPTERNLOGD  $0xc9, Z6, Z10, Z9
+	VPTERNLOGD  $0x96, Z7, Z5, Z11
+	VPSLLD      $0x03, Z5, Z4
+	VPROLD      $0x01, Z11, Z6
+	VPTERNLOGD  $0x96, Z4, Z7, Z9
+	VPROLD      $0x07, Z9, Z4
+	VPXORD.BCST 80(R8), Z5, Z5
+	VPSLLD      $0x07, Z6, Z8
+	VPXORD.BCST 88(R8), Z7, Z7
+	VPTERNLOGD  $0x96, Z4, Z6, Z5
+	VPTERNLOGD  $0x96, Z8, Z4, Z7
+	VPROLD      $0x05, Z5, Z5
+	VPROLD      $0x16, Z7, Z7
+	VPXORD.BCST 84(R8), Z6, Z6
+	VPXORD.BCST 92(R8), Z4, Z4
+	VMOVDQA32   Z4, Z8
+	VPTERNLOGD  $0x7e, Z5, Z6, Z8
+	VMOVDQA32   Z7, Z9
+	VPTERNLOGD  $0x7c, Z5, Z6, Z9
+	VMOVDQA32   Z8, Z10
+	VPTERNLOGD  $0x69, Z5, Z7, Z10
+	VMOVDQA32   Z8, Z11
+	VPTERNLOGD  $0x95, Z4, Z9, Z11
+	VPTERNLOGD  $0xac, Z5, Z7, Z4
+	VPROLD      $0x0d, Z10, Z7
+	VPROLD      $0x03, Z11, Z12
+	VPTERNLOGD  $0x49, Z6, Z8, Z4
+	VPTERNLOGD  $0xca, Z5, Z9, Z10
+	VPTERNLOGD  $0x78, Z11, Z4, Z10
+	VPTERNLOGD  $0x96, Z12, Z7, Z4
+	VPSLLD      $0x03, Z7, Z5
+	VPROLD      $0x01, Z4, Z4
+	VPTERNLOGD  $0x96, Z5, Z12, Z10
+	VPROLD      $0x07, Z10, Z5
+	VPXORD.BCST 96(R8), Z7, Z6
+	VPSLLD      $0x07, Z4, Z7
+	VPXORD.BCST 104(R8), Z12, Z8
+	VPTERNLOGD  $0x96, Z5, Z4, Z6
+	VPTERNLOGD  $0x96, Z7, Z5, Z8
+	VPROLD      $0x05, Z6, Z6
+	VPROLD      $0x16, Z8, Z7
+	VPXORD.BCST 100(R8), Z4, Z4
+	VPXORD.BCST 108(R8), Z5, Z5
+	VMOVDQA32   Z7, Z8
+	VPTERNLOGD  $0x96, Z6, Z4, Z8
+	VMOVDQA32   Z5, Z9
+	VPTERNLOGD  $0xe8, Z6, Z4, Z9
+	VMOVDQA32   Z5, Z10
+	VPTERNLOGD  $0x3e, Z6, Z7, Z10
+	VPTERNLOGD  $0x8b, Z9, Z10, Z4
+	VPTERNLOGD  $0x53, Z8, Z9, Z10
+	VPROLD      $0x0d, Z4, Z4
+	VPROLD      $0x03, Z10, Z10
+	VPTERNLOGD  $0x86, Z6, Z5, Z7
+	VPTERNLOGD  $0x39, Z6, Z8, Z5
+	VPTERNLOGD  $0x1e, Z8, Z9, Z7
+	VPTERNLOGD  $0x96, Z10, Z4, Z5
+	VPSLLD      $0x03, Z4, Z6
+	VPROLD      $0x01, Z5, Z5
+	VPTERNLOGD  $0x96, Z6, Z10, Z7
+	VPROLD      $0x07, Z7, Z6
+	VPXORD.BCST 112(R8), Z4, Z4
+	VPSLLD      $0x07, Z5, Z7
+	VPXORD.BCST 120(R8), Z10, Z8
+	VPTERNLOGD  $0x96, Z6, Z5, Z4
+	VPTERNLOGD  $0x96, Z7, Z6, Z8
+	VPROLD      $0x05, Z4, Z4
+	VPROLD      $0x16, Z8, Z7
+	VPXORD.BCST 116(R8), Z5, Z5
+	VPXORD.BCST 124(R8), Z6, Z6
+	CMPQ        R8, R9
+	JEQ         final
+	VMOVDQA32   Z6, Z8
+	VPTERNLOGD  $0xd8, Z5, Z7, Z8
+	VMOVDQA32   Z6, Z9
+	VPTERNLOGD  $0x2c, Z5, Z7, Z9
+	VPTERNLOGD  $0xb6, Z5, Z7, Z6
+	VMOVDQA32   Z6, Z5
+	VPTERNLOGD  $0xd2, Z4, Z8, Z5
+	VMOVDQA32   Z6, Z10
+	VPTERNLOGD  $0x1b, Z4, Z9, Z10
+	VMOVDQA32   Z9, Z11
+	VPTERNLOGD  $0xda, Z4, Z8, Z11
+	VPROLD      $0x0d, Z10, Z12
+	VPROLD      $0x03, Z5, Z13
+	VPTERNLOGD  $0xa4, Z7, Z6, Z11
+	VPTERNLOGD  $0xb4, Z4, Z8, Z9
+	VPTERNLOGD  $0x6a, Z9, Z5, Z10
+	VPTERNLOGD  $0x96, Z13, Z12, Z11
+	VPSLLD      $0x03, Z12, Z4
+	VPROLD      $0x01, Z11, Z5
+	VPTERNLOGD  $0x96, Z4, Z13, Z10
+	VPROLD      $0x07, Z10, Z4
+	VPXORD.BCST 128(R8), Z12, Z6
+	VPSLLD      $0x07, Z5, Z7
+	VPXORD.BCST 136(R8), Z13, Z8
+	VPTERNLOGD  $0x96, Z4, Z5, Z6
+	VPTERNLOGD  $0x96, Z7, Z4, Z8
+	VPROLD      $0x05, Z6, Z1
+	VPROLD      $0x16, Z8, Z2
+	VPXORD.BCST 132(R8), Z5, Z3
+	VPXORD.BCST 140(R8), Z4, Z0
+	ADDQ        $0x00000080, R8
+	JMP         rounds
+
+final:
+	VMOVDQA32   Z6, Z8
+	VPTERNLOGD  $0xd8, Z5, Z7, Z8
+	VMOVDQA32   Z6, Z9
+	VPTERNLOGD  $0x2c, Z5, Z7, Z9
+	VPTERNLOGD  $0xb6, Z5, Z7, Z6
+	VMOVDQA32   Z9, Z5
+	VPTERNLOGD  $0xda, Z4, Z8, Z5
+	VPTERNLOGD  $0xa4, Z7, Z6, Z5
+	VMOVDQA32   Z9, Z7
+	VPTERNLOGD  $0xb4, Z4, Z8, Z7
+	VPTERNLOGD  $0xc6, Z4, Z6, Z8
+	VPTERNLOGD  $0x1b, Z4, Z9, Z6
+	VPTERNLOGD  $0x78, Z8, Z6, Z7
+	VPXORD.BCST 128(R8), Z6, Z4
+	VPXORD.BCST 132(R8), Z5, Z5
+	VPXORD.BCST 136(R8), Z8, Z6
+	VPXORD.BCST 140(R8), Z7, Z7
+	VPUNPCKLDQ  Z5, Z4, Z8
+	VPUNPCKLDQ  Z7, Z6, Z9
+	VPUNPCKLQDQ Z9, Z8, Z10
+	VPUNPCKHQDQ Z9, Z8, Z8
+	VPUNPCKHDQ  Z5, Z4, Z4
+	VPUNPCKHDQ  Z7, Z6, Z5
+	VPUNPCKLQDQ Z5, Z4, Z6
+	VPUNPCKHQDQ Z5, Z4, Z4
+	TESTQ       CX, CX
+	JZ          plain2
+	VPXORD      (CX)(R11*1), Z10, Z10
+	VPXORD      64(CX)(R11*1), Z8, Z8
+	VPXORD      128(CX)(R11*1), Z6, Z6
+	VPXORD      192(CX)(R11*1), Z4, Z4
+
+plain2:
+	VMOVDQU32 Z10, (DI)(R11*1)
+	VMOVDQU32 Z8, 64(DI)(R11*1)
+	VMOVDQU32 Z6, 128(DI)(R11*1)
+	VMOVDQU32 Z4, 192(DI)(R11*1)
+	SUBQ      $0x00000010, BX
+	JLT       unpad
+	ADDQ      $0x00000100, R11
+	JMP       next
+
+rest:
+	TESTQ BX, BX
+	JZ    done
+
+	// Fewer blocks than a batch: pad them on the stack.
+	ADDQ    R11, SI
+	ADDQ    R11, DI
+	MOVQ    DI, R12
+	LEAQ    (CX)(R11*1), R13
+	TESTQ   CX, CX
+	CMOVQEQ CX, R13
+	ADDQ    DX, R11
+	TESTQ   DX, DX
+	CMOVQNE R11, DX
+	LEAQ    (R10), DI
+	MOVQ    BX, R8
+	SHLQ    $0x04, R8
+	XORL    R11, R11
+	SUBQ    $0x00000040, R8
+	JLT     pad64end
+
+pad64:
+	VMOVDQU32 (SI)(R11*1), Z0
+	TESTQ     DX, DX
+	JZ        pad64plain
+	VPXORD    (DX)(R11*1), Z0, Z0
+
+pad64plain:
+	VMOVDQU32 Z0, (DI)(R11*1)
+	ADDQ      $0x00000040, R11
+	CMPQ      R11, R8
+	JLE       pad64
+
+pad64end:
+	ADDQ $0x00000040, R8
+	CMPQ R11, R8
+	JEQ  padend
+
+pad16:
+	VMOVDQU (SI)(R11*1), X0
+	TESTQ   DX, DX
+	JZ      pad16plain
+	VPXOR   (DX)(R11*1), X0, X0
+
+pad16plain:
+	VMOVDQU X0, (DI)(R11*1)
+	ADDQ    $0x00000010, R11
+	CMPQ    R11, R8
+	JLT     pad16
+
+padend:
+	MOVQ DI, SI
+	XORL DX, DX
+	XORL CX, CX
+	XORL R11, R11
+	JMP  batch
+
+unpad:
+	ADDQ $0x00000010, BX
+	MOVQ BX, R8
+	SHLQ $0x04, R8
+	XORL R11, R11
+	SUBQ $0x00000040, R8
+	JLT  copy64end
+
+copy64:
+	VMOVDQU32 (DI)(R11*1), Z0
+	TESTQ     R13, R13
+	JZ        copy64plain
+	VPXORD    (R13)(R11*1), Z0, Z0
+
+copy64plain:
+	VMOVDQU32 Z0, (R12)(R11*1)
+	ADDQ      $0x00000040, R11
+	CMPQ      R11, R8
+	JLE       copy64
+
+copy64end:
+	ADDQ $0x00000040, R8
+	CMPQ R11, R8
+	JEQ  copyend
+
+copy16:
+	VMOVDQU (DI)(R11*1), X0
+	TESTQ   R13, R13
+	JZ      copy16plain
+	VPXOR   (R13)(R11*1), X0, X0
+
+copy16plain:
+	VMOVDQU X0, (R12)(R11*1)
+	ADDQ    $0x00000010, R11
+	CMPQ    R11, R8
+	JLT     copy16
+
+copyend:
+	VPXOR     X0, X0, X0
+	VMOVDQU32 Z0, (R10)
+	VMOVDQU32 Z0, 64(R10)
+	VMOVDQU32 Z0, 128(R10)
+	VMOVDQU32 Z0, 192(R10)
+
+done:
+	// Leave nothing of the state behind.
+	VPXOR X0, X0, X0
+	VPXOR X1, X1, X1
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	VPXOR X4, X4, X4
+	VPXOR X5, X5, X5
+	VPXOR X6, X6, X6
+	VPXOR X7, X7, X7
+	VPXOR X8, X8, X8
+	VPXOR X9, X9, X9
+	VPXOR X10, X10, X10
+	VPXOR X11, X11, X11
+	VPXOR X12, X12, X12
+	VPXOR X13, X13, X13
+	VZEROUPPER
+	RET
+
+// func decryptAVX512Zx16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·decryptAVX512Zx16(SB), $312-48
+	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
+	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
+	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.88 operations a round and group, 7.88 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 27 copies besides.
+	MOVQ rk+0(FP), AX
+	MOVQ dst+8(FP), DI
+	MOVQ src+16(FP), SI
+	MOVQ pre+24(FP), DX
+	MOVQ post+32(FP), CX
+	MOVQ blocks+40(FP), BX
+	LEAQ 56(SP), R10
+	ANDQ $-64, R10
+	LEAQ 384(AX), R9
+	XORL R11, R11
+
+next:
+	CMPQ BX, $0x00000010
+	JLT  rest
+
+batch:
+	MOVQ      AX, R8
+	VMOVDQU32 (SI)(R11*1), Z0
+	VMOVDQU32 64(SI)(R11*1), Z1
+	VMOVDQU32 128(SI)(R11*1), Z2
+	VMOVDQU32 192(SI)(R11*1), Z3
+	TESTQ     DX, DX
+	JZ        plain1
+	VPXORD    (DX)(R11*1), Z0, Z0
+	VPXORD    64(DX)(R11*1), Z1, Z1
+	VPXORD    128(DX)(R11*1), Z2, Z2
+	VPXORD    192(DX)(R11*1), Z3, Z3
+
+plain1:
+	VPUNPCKLDQ  Z1, Z0, Z4
+	VPUNPCKLDQ  Z3, Z2, Z5
+	VPUNPCKLQDQ Z5, Z4, Z6
+	VPUNPCKHQDQ Z5, Z4, Z4
+	VPUNPCKHDQ  Z1, Z0, Z0
+	VPUNPCKHDQ  Z3, Z2, Z1
+	VPUNPCKLQDQ Z1, Z0, Z2
+	VPUNPCKHQDQ Z1, Z0, Z0
+	VPXORD.BCST (R8), Z6, Z1
+	VPXORD.BCST 4(R8), Z4, Z3
+	VPXORD.BCST 8(R8), Z2, Z2
+	VPXORD.BCST 12(R8), Z0, Z0
+
+rounds:
+	VMOVDQA32   Z2, Z4
+	VPTERNLOGD  $0xf8, Z1, Z3, Z4
+	VMOVDQA32   Z0, Z5
+	VPTERNLOGD  $0xe6, Z1, Z3, Z5
+	VPTERNLOGD  $0xa4, Z0, Z4, Z3
+	VMOVDQA32   Z0, Z6
+	VPTERNLOGD  $0x92, Z1, Z2, Z6
+	VPTERNLOGD  $0x69, Z5, Z3, Z2
+	VPXORD      Z5, Z6, Z7
+	VPTERNLOGD  $0x6c, Z0, Z4, Z5
+	VPTERNLOGD  $0xc9, Z1, Z3, Z6
+	VPROLD      $0x0a, Z7, Z4
+	VPROLD      $0x1b, Z2, Z7
+	VPSLLD      $0x07, Z6, Z8
+	VPXORD.BCST 24(R8), Z5, Z9
+	VPXORD.BCST 16(R8), Z5, Z10
+	VPROLD      $0x19, Z5, Z5
+	VPROLD      $0x1f, Z6, Z11
+	VPTERNLOGD  $0x96, Z8, Z9, Z4
+	VPTERNLOGD  $0x96, Z7, Z10, Z6
+	VPSLLD      $0x03, Z6, Z7
+	VPXORD.BCST 28(R8), Z5, Z5
+	VPXORD.BCST 20(R8), Z11, Z8
+	VPROLD      $0x13, Z6, Z9
+	VPROLD      $0x1d, Z4, Z10
+	VPTERNLOGD  $0x96, Z7, Z4, Z5
+	VPTERNLOGD  $0x96, Z8, Z4, Z6
+	VMOVDQA32   Z5, Z4
+	VPTERNLOGD  $0xd2, Z9, Z10, Z4
+	VMOVDQA32   Z5, Z7
+	VPTERNLOGD  $0x6a, Z9, Z10, Z7
+	VPTERNLOGD  $0x2e, Z10, Z5, Z9
+	VPTERNLOGD  $0xa6, Z6, Z10, Z5
+	VPTERNLOGD  $0x65, Z7, Z9, Z6
+	VMOVDQA32   Z5, Z8
+	VPTERNLOGD  $0x71, Z4, Z9, Z8
+	VPTERNLOGD  $0x69, Z4, Z5, Z7
+	VPTERNLOGD  $0xa3, Z4, Z9, Z5
+	VPROLD      $0x0a, Z6, Z4
+	VPROLD      $0x1b, Z8, Z6
+	VPSLLD      $0x07, Z7, Z8
+	VPXORD.BCST 40(R8), Z5, Z9
+	VPXORD.BCST 32(R8), Z7, Z10
+	VPROLD      $0x1f, Z7, Z7
+	VPTERNLOGD  $0x96, Z9, Z8, Z4
+	VPTERNLOGD  $0x96, Z10, Z5, Z6
+	VPROLD      $0x19, Z5, Z5
+	VPXORD.BCST 36(R8), Z7, Z7
+	VPROLD      $0x13, Z6, Z8
+	VPROLD      $0x1d, Z4, Z9
+	VPSLLD      $0x03, Z6, Z10
+	VPXORD.BCST 44(R8), Z5, Z5
+	VPTERNLOGD  $0x96, Z7, Z4, Z6
+	VPTERNLOGD  $0x96, Z10, Z5, Z4
+	VMOVDQA32   Z9, Z5
+	VPTERNLOGD  $0x9e, Z8, Z6, Z5
+	VMOVDQA32   Z5, Z7
+	VPTERNLOGD  $0x94, Z8, Z4, Z7
+	VMOVDQA32   Z5, Z10
+	VPTERNLOGD  $0x9c, Z9, Z4, Z10
+	VMOVDQA32   Z4, Z11
+	VPTERNLOGD  $0x16, Z8, Z6, Z11
+	VPTERNLOGD  $0xc6, Z6, Z11, Z9
+	VPTERNLOGD  $0x16, Z6, Z10, Z7
+	VPTERNLOGD  $0x2d, Z8, Z4, Z5
+	VPTERNLOGD  $0xd2, Z8, Z11, Z10
+	VPROLD      $0x0a, Z7, Z4
+	VPROLD      $0x1b, Z9, Z6
+	VPSLLD      $0x07, Z10, Z7
+	VPXORD.BCST 56(R8), Z5, Z8
+	VPXORD.BCST 48(R8), Z5, Z9
+	VPROLD      $0x19, Z5, Z5
+	VPROLD      $0x1f, Z10, Z11
+	VPTERNLOGD  $0x96, Z7, Z4, Z8
+	VPTERNLOGD  $0x96, Z6, Z9, Z10
+	VPSLLD      $0x03, Z10, Z4
+	VPXORD.BCST 60(R8), Z5, Z5
+	VPXORD.BCST 52(R8), Z11, Z6
+	VPROLD      $0x13, Z10, Z7
+	VPROLD      $0x1d, Z8, Z9
+	VPTERNLOGD  $0x96, Z4, Z8, Z5
+	VPTERNLOGD  $0x96, Z6, Z8, Z10
+	VMOVDQA32   Z5, Z4
+	VPTERNLOGD  $0x6e, Z7, Z10, Z4
+	VMOVDQA32   Z5, Z6
+	VPTERNLOGD  $0x76, Z7, Z9, Z6
+	VMOVDQA32   Z5, Z8
+	VPTERNLOGD  $0x94, Z7, Z9, Z8
+	VPTERNLOGD  $0xe4, Z10, Z5, Z9
+	VMOVDQA32   Z6, Z11
+	VPTERNLOGD  $0x87, Z10, Z4, Z11
+	VPTERNLOGD  $0xb1, Z4, Z8, Z9
+	VPTERNLOGD  $0x9c, Z5, Z4, Z6
+	VPTERNLOGD  $0x78, Z7, Z10, Z8
+	VPROLD      $0x0a, Z9, Z4
+	VPROLD      $0x1b, Z11, Z5
+	VPSLLD      $0x07, Z8, Z7
+	VPXORD.BCST 72(R8), Z6, Z9
+	VPXORD.BCST 64(R8), Z8, Z10
+	VPROLD      $0x1f, Z8, Z8
+	VPTERNLOGD  $0x96, Z9, Z7, Z4
+	VPTERNLOGD  $0x96, Z10, Z6, Z5
+	VPROLD      $0x19, Z6, Z6
+	VPXORD.BCST 68(R8), Z8, Z7
+	VPROLD      $0x13, Z5, Z8
+	VPROLD      $0x1d, Z4, Z9
+	VPSLLD      $0x03, Z5, Z10
+	VPXORD.BCST 76(R8), Z6, Z6
+	VPTERNLOGD  $0x96, Z7, Z4, Z5
+	VPTERNLOGD  $0x96, Z10, Z6, Z4
+	VMOVDQA32   Z9, Z6
+	VPTERNLOGD  $0xa6, Z8, Z5, Z6
+	VPTERNLOGD  $0xb4, Z5, Z9, Z8
+	VMOVDQA32   Z8, Z7
+	VPTERNLOGD  $0xd2, Z4, Z6, Z7
+	VPTERNLOGD  $0x0e, Z4, Z6, Z8
+	VPTERNLOGD  $0x56, Z4, Z6, Z9
+	VPTERNLOGD  $0x96, Z5, Z8, Z4
+	VPROLD      $0x1b, Z7, Z5
+	VPTERNLOGD  $0x2e, Z9, Z7, Z6
+	VPTERNLOGD  $0x78, Z9, Z7, Z8
+	VPROLD      $0x0a, Z4, Z4
+	VPSLLD      $0x07, Z6, Z7
+	VPXORD.BCST 88(R8), Z8, Z9
+	VPXORD.BCST 80(R8), Z5, Z5
+	VPROLD      $0x19, Z8, Z10
+	VPROLD      $0x1f, Z6, Z11
+	VPTERNLOGD  $0x96, Z9, Z7, Z4
+	VPTERNLOGD  $0x96, Z5, Z8, Z6
+	VPSLLD      $0x03, Z6, Z5
+	VPXORD.BCST 92(R8), Z10, Z7
+	VPXORD.BCST 84(R8), Z11, Z8
+	VPROLD      $0x13, Z6, Z9
+	VPROLD      $0x1d, Z4, Z10
+	VPTERNLOGD  $0x96, Z5, Z4, Z7
+	VPTERNLOGD  $0x96, Z8, Z4, Z6
+	VMOVDQA32   Z10, Z4
+	VPTERNLOGD  $0x9e, Z9, Z6, Z4
+	VMOVDQA32   Z7, Z5
+	VPTERNLOGD  $0x78, Z6, Z10, Z5
+	VPTERNLOGD  $0xa6, Z6, Z7, Z10
+	VPTERNLOGD  $0x6a, Z9, Z6, Z7
+	VPTERNLOGD  $0x3a, Z4, Z7, Z6
+	VMOVDQA32   Z10, Z8
+	VPTERNLOGD  $0x29, Z4, Z5, Z8
+	VPTERNLOGD  $0x92, Z4, Z5, Z7
+	VPTERNLOGD  $0x1b, Z9, Z5, Z10
+	VPROLD      $0x0a, Z8, Z4
+	VPROLD      $0x1b, Z6, Z5
+	VPSLLD      $0x07, Z7, Z6
+	VPXORD.BCST 104(R8), Z10, Z8
+	VPXORD.BCST 96(R8), Z7, Z9
+	VPROLD      $0x19, Z10, Z11
+	VPROLD      $0x1f, Z7, Z7
+	VPTERNLOGD  $0x96, Z8, Z6, Z4
+	VPTERNLOGD  $0x96, Z9, Z5, Z10
+	VPSLLD      $0x03, Z10, Z5
+	VPXORD.BCST 108(R8), Z11, Z6
+	VPXORD.BCST 100(R8), Z7, Z7
+	VPROLD      $0x13, Z10, Z8
+	VPROLD      $0x1d, Z4, Z9
+	VPTERNLOGD  $0x96, Z5, Z4, Z6
+	VPTERNLOGD  $0x96, Z7, Z4, Z10
+	VMOVDQA32   Z6, Z4
+	VPTERNLOGD  $0x4e, Z8, Z10, Z4
+	VMOVDQA32   Z6, Z5
+	VPTERNLOGD  $0xa6, Z8, Z10, Z5
+	VPTERNLOGD  $0xac, Z10, Z6, Z8
+	VPTERNLOGD  $0x96, Z10, Z9, Z6
+	VPTERNLOGD  $0x4b, Z9, Z4, Z8
+	VMOVDQA32   Z6, Z7
+	VPTERNLOGD  $0x17, Z4, Z5, Z7
+	VPXORD      Z5, Z6, Z9
+	VPTERNLOGD  $0xb2, Z4, Z5, Z6
+	VPROLD      $0x0a, Z8, Z4
+	VPROLD      $0x1b, Z7, Z5
+	VPSLLD      $0x07, Z6, Z7
+	VPXORD.BCST 120(R8), Z9, Z8
+	VPXORD.BCST 112(R8), Z6, Z10
+	VPROLD      $0x19, Z9, Z11
+	VPROLD      $0x1f, Z6, Z6
+	VPTERNLOGD  $0x96, Z8, Z7, Z4
+	VPTERNLOGD  $0x96, Z10, Z5, Z9
+	VPSLLD      $0x03, Z9, Z5
+	VPXORD.BCST 124(R8), Z11, Z7
+	VPXORD.BCST 116(R8), Z6, Z6
+	VPROLD      $0x13, Z9, Z8
+	VPROLD      $0x1d, Z4, Z10
+	VPTERNLOGD  $0x96, Z5, Z4, Z7
+	VPTERNLOGD  $0x96, Z6, Z4, Z9
+	CMPQ        R8, R9
+	JEQ         final
+	VPTERNLOGD  $0x1e, Z8, Z9, Z10
+	VMOVDQA32   Z7, Z4
+	VPTERNLOGD  $0x5c, Z8, Z9, Z4
+	VPTERNLOGD  $0x96, Z8, Z7, Z9
+	VPTERNLOGD  $0xa5, Z10, Z4, Z7
+	VMOVDQA32   Z9, Z5
+	VPTERNLOGD  $0xe1, Z10, Z4, Z5
+	VMOVDQA32   Z9, Z6
+	VPTERNLOGD  $0xb2, Z10, Z4, Z6
+	VPTERNLOGD  $0x87, Z10, Z4, Z9
+	VPROLD      $0x0a, Z7, Z4
+	VPROLD      $0x1b, Z5, Z5
+	VPSLLD      $0x07, Z6, Z7
+	VPXORD.BCST 136(R8), Z9, Z8
+	VPXORD.BCST 128(R8), Z6, Z10
+	VPROLD      $0x19, Z9, Z11
+	VPROLD      $0x1f, Z6, Z6
+	VPTERNLOGD  $0x96, Z8, Z7, Z4
+	VPTERNLOGD  $0x96, Z10, Z5, Z9
+	VPSLLD      $0x03, Z9, Z5
+	VPXORD.BCST 140(R8), Z11, Z7
+	VPXORD.BCST 132(R8), Z6, Z6
+	VPROLD      $0x13, Z9, Z1
+	VPROLD      $0x1d, Z4, Z2
+	VPTERNLOGD  $0x96, Z5, Z4, Z7
+	VPTERNLOGD  $0x96, Z6, Z4, Z9
+	VMOVDQA32   Z9, Z3
+	VMOVDQA32   Z7, Z0
+	ADDQ        $0x00000080, R8
+	JMP         rounds
+
+final:
+	VPTERNLOGD  $0x1e, Z8, Z9, Z10
+	VMOVDQA32   Z7, Z4
+	VPTERNLOGD  $0x5c, Z8, Z9, Z4
+	VPTERNLOGD  $0x96, Z8, Z7, Z9
+	VPTERNLOGD  $0xa5, Z10, Z4, Z7
+	VMOVDQA32   Z9, Z5
+	VPTERNLOGD  $0xb2, Z10, Z4, Z5
+	VMOVDQA32   Z9, Z6
+	VPTERNLOGD  $0x87, Z10, Z4, Z6
+	VPTERNLOGD  $0xe1, Z10, Z4, Z9
+	VPXORD.BCST 128(R8), Z9, Z4
+	VPXORD.BCST 132(R8), Z5, Z5
+	VPXORD.BCST 136(R8), Z7, Z7
+	VPXORD.BCST 140(R8), Z6, Z6
+	VPUNPCKLDQ  Z5, Z4, Z8
+	VPUNPCKLDQ  Z6, Z7, Z9
+	VPUNPCKLQDQ Z9, Z8, Z10
+	VPUNPCKHQDQ Z9, Z8, Z8
+	VPUNPCKHDQ  Z5, Z4, Z4
+	VPUNPCKHDQ  Z6, Z7, Z5
+	VPUNPCKLQDQ Z5, Z4, Z6
+	VPUNPCKHQDQ Z5, Z4, Z4
+	TESTQ       CX, CX
+	JZ          plain2
+	VPXORD      (CX)(R11*1), Z10, Z10
+	VPXORD      64(CX)(R11*1), Z8, Z8
+	VPXORD      128(CX)(R11*1), Z6, Z6
+	VPXORD      192(CX)(R11*1), Z4, Z4
+
+plain2:
+	VMOVDQU32 Z10, (DI)(R11*1)
+	VMOVDQU32 Z8, 64(DI)(R11*1)
+	VMOVDQU32 Z6, 128(DI)(R11*1)
+	VMOVDQU32 Z4, 192(DI)(R11*1)
+	SUBQ      $0x00000010, BX
+	JLT       unpad
+	ADDQ      $0x00000100, R11
+	JMP       next
+
+rest:
+	TESTQ BX, BX
+	JZ    done
+
+	// Fewer blocks than a batch: pad them on the stack.
+	ADDQ    R11, SI
+	ADDQ    R11, DI
+	MOVQ    DI, R12
+	LEAQ    (CX)(R11*1), R13
+	TESTQ   CX, CX
+	CMOVQEQ CX, R13
+	ADDQ    DX, R11
+	TESTQ   DX, DX
+	CMOVQNE R11, DX
+	LEAQ    (R10), DI
+	MOVQ    BX, R8
+	SHLQ    $0x04, R8
+	XORL    R11, R11
+	SUBQ    $0x00000040, R8
+	JLT     pad64end
+
+pad64:
+	VMOVDQU32 (SI)(R11*1), Z0
+	TESTQ     DX, DX
+	JZ        pad64plain
+	VPXORD    (DX)(R11*1), Z0, Z0
+
+pad64plain:
+	VMOVDQU32 Z0, (DI)(R11*1)
+	ADDQ      $0x00000040, R11
+	CMPQ      R11, R8
+	JLE       pad64
+
+pad64end:
+	ADDQ $0x00000040, R8
+	CMPQ R11, R8
+	JEQ  padend
+
+pad16:
+	VMOVDQU (SI)(R11*1), X0
+	TESTQ   DX, DX
+	JZ      pad16plain
+	VPXOR   (DX)(R11*1), X0, X0
+
+pad16plain:
+	VMOVDQU X0, (DI)(R11*1)
+	ADDQ    $0x00000010, R11
+	CMPQ    R11, R8
+	JLT     pad16
+
+padend:
+	MOVQ DI, SI
+	XORL DX, DX
+	XORL CX, CX
+	XORL R11, R11
+	JMP  batch
+
+unpad:
+	ADDQ $0x00000010, BX
+	MOVQ BX, R8
+	SHLQ $0x04, R8
+	XORL R11, R11
+	SUBQ $0x00000040, R8
+	JLT  copy64end
+
+copy64:
+	VMOVDQU32 (DI)(R11*1), Z0
+	TESTQ     R13, R13
+	JZ        copy64plain
+	VPXORD    (R13)(R11*1), Z0, Z0
+
+copy64plain:
+	VMOVDQU32 Z0, (R12)(R11*1)
+	ADDQ      $0x00000040, R11
+	CMPQ      R11, R8
+	JLE       copy64
+
+copy64end:
+	ADDQ $0x00000040, R8
+	CMPQ R11, R8
+	JEQ  copyend
+
+copy16:
+	VMOVDQU (DI)(R11*1), X0
+	TESTQ   R13, R13
+	JZ      copy16plain
+	VPXOR   (R13)(R11*1), X0, X0
+
+copy16plain:
+	VMOVDQU X0, (R12)(R11*1)
+	ADDQ    $0x00000010, R11
+	CMPQ    R11, R8
+	JLT     copy16
+
+copyend:
+	VPXOR     X0, X0, X0
+	VMOVDQU32 Z0, (R10)
+	VMOVDQU32 Z0, 64(R10)
+	VMOVDQU32 Z0, 128(R10)
+	VMOVDQU32 Z0, 192(R10)
+
+done:
+	// Leave nothing of the state behind.
+	VPXOR X0, X0, X0
+	VPXOR X1, X1, X1
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	VPXOR X4, X4, X4
+	VPXOR X5, X5, X5
+	VPXOR X6, X6, X6
+	VPXOR X7, X7, X7
+	VPXOR X8, X8, X8
+	VPXOR X9, X9, X9
+	VPXOR X10, X10, X10
+	VPXOR X11, X11, X11
+	VZEROUPPER
+	RET
+
+// func encryptAVX512Zx32(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+// Requires: AVX, AVX512F, AVX512VL, CMOV
+TEXT ·encryptAVX512Zx32(SB), $568-48
+	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
+	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
+	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 24.00 operations a round and group, 8.00 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 56 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -742,15 +1619,15 @@ done:
 
 // func decryptAVX512Zx32(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Zx32(SB), $576-48
+TEXT ·decryptAVX512Zx32(SB), $568-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.88
-	// operations a round and group, 7.88 of them gates of the S-box (circuits
-	// lut3_lowlat). Eight rounds of all groups have 54 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.88 operations a round and group, 7.88 of them gates of the S-box
+	// (circuits lut3_lowlat). Eight rounds of all groups have 54 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -1468,15 +2345,15 @@ done:
 
 // func encryptAVX512Zx48(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Zx48(SB), $832-48
+TEXT ·encryptAVX512Zx48(SB), $824-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 57 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 57 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -2446,15 +3323,15 @@ done:
 
 // func decryptAVX512Zx48(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Zx48(SB), $832-48
+TEXT ·decryptAVX512Zx48(SB), $824-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 66 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 66 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -3431,15 +4308,15 @@ done:
 
 // func encryptAVX512Zx64(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Zx64(SB), $1088-48
+TEXT ·encryptAVX512Zx64(SB), $1080-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 76 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 76 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -4678,15 +5555,15 @@ done:
 
 // func decryptAVX512Zx64(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Zx64(SB), $1088-48
+TEXT ·decryptAVX512Zx64(SB), $1080-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 89 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 89 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -5947,15 +6824,15 @@ done:
 
 // func encryptAVX512Zx80(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Zx80(SB), $1344-48
+TEXT ·encryptAVX512Zx80(SB), $1336-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 96 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 96 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -7477,15 +8354,15 @@ done:
 
 // func decryptAVX512Zx80(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Zx80(SB), $1344-48
+TEXT ·decryptAVX512Zx80(SB), $1336-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 109 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 109 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -9020,15 +9897,15 @@ done:
 
 // func encryptAVX512Zx96(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·encryptAVX512Zx96(SB), $1664-48
+TEXT ·encryptAVX512Zx96(SB), $1656-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 116 copies besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 116 copies besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -10826,16 +11703,16 @@ done:
 
 // func decryptAVX512Zx96(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, AVX512F, AVX512VL, CMOV
-TEXT ·decryptAVX512Zx96(SB), $1664-48
+TEXT ·decryptAVX512Zx96(SB), $1656-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has word w
-	// of the block that is at i after a transposition within each 16 bytes. 23.25
-	// operations a round and group, 7.25 of them gates of the S-box (circuits
-	// lut3). Eight rounds of all groups have 115 copies, 1 spills, 1 reloads
-	// besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 16*g to 16*g+15 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 23.25 operations a round and group, 7.25 of them gates of the S-box
+	// (circuits lut3). Eight rounds of all groups have 115 copies, 1 spills, 1
+	// reloads besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI

@@ -4,16 +4,16 @@
 
 // func encryptAVXx4(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, CMOV
-TEXT ·encryptAVXx4(SB), $80-48
+TEXT ·encryptAVXx4(SB), $72-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 46.88
-	// operations a round and group, 14.88 of them gates of the S-box (circuits
-	// avx2_free_lowlat). Eight rounds of all groups have 0 copies, 32 loads of key
-	// words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 46.88 operations a round and group, 14.88 of them gates of the S-box
+	// (circuits avx2_free_lowlat). Eight rounds of all groups have 0 copies, 32
+	// loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -600,16 +600,16 @@ done:
 
 // func decryptAVXx4(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, CMOV
-TEXT ·decryptAVXx4(SB), $80-48
+TEXT ·decryptAVXx4(SB), $72-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 46.62
-	// operations a round and group, 14.62 of them gates of the S-box (circuits
-	// avx2_free_lowlat). Eight rounds of all groups have 0 copies, 32 loads of key
-	// words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 46.62 operations a round and group, 14.62 of them gates of the S-box
+	// (circuits avx2_free_lowlat). Eight rounds of all groups have 0 copies, 32
+	// loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -1193,16 +1193,16 @@ done:
 
 // func encryptAVXx8(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, CMOV
-TEXT ·encryptAVXx8(SB), $144-48
+TEXT ·encryptAVXx8(SB), $136-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 2 copies, 32 loads of key words
-	// besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 2 copies, 32 loads of
+	// key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -2214,16 +2214,16 @@ done:
 
 // func decryptAVXx8(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, CMOV
-TEXT ·decryptAVXx8(SB), $176-48
+TEXT ·decryptAVXx8(SB), $168-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 0 copies, 3 spills, 1 reloads,
-	// 45 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 0 copies, 3 spills, 1
+	// reloads, 45 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -3255,16 +3255,16 @@ done:
 
 // func encryptAVXx12(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, CMOV
-TEXT ·encryptAVXx12(SB), $240-48
+TEXT ·encryptAVXx12(SB), $232-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 4 copies, 11 spills, 4 reloads,
-	// 53 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 4 copies, 11 spills, 4
+	// reloads, 53 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -4752,16 +4752,16 @@ done:
 
 // func decryptAVXx12(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, CMOV
-TEXT ·decryptAVXx12(SB), $272-48
+TEXT ·decryptAVXx12(SB), $264-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 2 copies, 15 spills, 13 reloads,
-	// 59 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 2 copies, 15 spills,
+	// 13 reloads, 59 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -6274,16 +6274,16 @@ done:
 
 // func encryptAVXx16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, CMOV
-TEXT ·encryptAVXx16(SB), $368-48
+TEXT ·encryptAVXx16(SB), $360-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 1 copies, 99 spills, 31 reloads,
-	// 106 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 1 copies, 99 spills,
+	// 31 reloads, 106 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI
@@ -8399,16 +8399,16 @@ done:
 
 // func decryptAVXx16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: AVX, CMOV
-TEXT ·decryptAVXx16(SB), $384-48
+TEXT ·decryptAVXx16(SB), $376-48
 	// Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys
 	// of the next eight rounds, R9 its last value, R10 stack, R11 offset into all
 	// buffers; R12 dst and R13 post during a padded batch. Words of the state and
-	// temporaries take turns in the vector registers. All are clobbered. Blocks:
-	// group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has word w of
-	// the block that is at i after a transposition within each 16 bytes. 45.38
-	// operations a round and group, 13.38 of them gates of the S-box (circuits
-	// avx2_free). Eight rounds of all groups have 0 copies, 109 spills, 83
-	// reloads, 106 loads of key words besides.
+	// temporaries take turns in the vector registers. All are clobbered.
+	// Blocks: group g has blocks 4*g to 4*g+3 of a batch; lane i of word w has
+	// word w of the block that is at i after a transposition within each 16 bytes.
+	// 45.38 operations a round and group, 13.38 of them gates of the S-box
+	// (circuits avx2_free). Eight rounds of all groups have 0 copies, 109 spills,
+	// 83 reloads, 106 loads of key words besides.
 	MOVQ rk+0(FP), AX
 	MOVQ dst+8(FP), DI
 	MOVQ src+16(FP), SI

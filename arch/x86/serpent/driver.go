@@ -206,6 +206,60 @@ func (c *Cipher) run(dir int, dst, src, pre, post []byte) {
 	}
 }
 
+// chainBlocks is how many blocks, 4 KiB, one call may work on one by one.
+const chainBlocks = 256
+
+// EncryptCBC sets each block of dst to the encryption of that of src XOR the
+// block of dst before it, or XOR iv for the first. src is any whole number of
+// blocks; dst may be src but must not overlap it otherwise, and iv overlaps
+// neither. The state of the chain does not leave the function between blocks,
+// which is as fast as one chain can be. It panics as EncryptBlocks does.
+func (c *Cipher) EncryptCBC(dst, src, iv []byte) {
+	c.chain(dst, src, iv, func(rk *uint32, crypt kernel, dst, src, before *byte, n int) {
+		crypt(rk, dst, src, before, nil, n)
+	})
+}
+
+// EncryptCFB sets each block of dst to that of src XOR the encryption of the
+// block of dst before it, or of iv for the first, under the rules of EncryptCBC.
+func (c *Cipher) EncryptCFB(dst, src, iv []byte) {
+	c.chain(dst, src, iv, func(rk *uint32, crypt kernel, dst, src, before *byte, n int) {
+		crypt(rk, dst, before, nil, src, n)
+	})
+}
+
+// KeyStreamOFB sets each block of dst to the encryption of the block before it,
+// or of iv for the first. dst is any whole number of blocks that iv does not
+// overlap. It panics as EncryptBlocks does.
+func (c *Cipher) KeyStreamOFB(dst, iv []byte) {
+	c.chain(dst, dst, iv, func(rk *uint32, crypt kernel, dst, _, before *byte, n int) {
+		crypt(rk, dst, before, nil, nil, n)
+	})
+}
+
+// chain calls f for the first block and then for as many of the others at a time
+// as may be; before is the block before dst. The first rung works on blocks
+// strictly one after the other, so that it can read what it has just written.
+func (c *Cipher) chain(dst, src, iv []byte, f func(rk *uint32, crypt kernel, dst, src, before *byte, n int)) {
+	c.mustHaveKey()
+	alias.Blocks("serpent", dst, src)
+	if len(src) == 0 {
+		return
+	}
+	r := &c.driver.rungs[0]
+	rk := &c.words[c.at[r.keys][encrypt]]
+	d, s := unsafe.SliceData(dst), unsafe.SliceData(src)
+	f(rk, r.crypt[encrypt], d, s, &(*[16]byte)(iv)[0], 1)
+	for rest := len(src)/16 - 1; rest > 0; {
+		before := d
+		d, s = advance(d, 1), advance(s, 1)
+		n := min(rest, chainBlocks)
+		f(rk, r.crypt[encrypt], d, s, before, n)
+		d, s = advance(d, n-1), advance(s, n-1)
+		rest -= n
+	}
+}
+
 // advance returns p moved by blocks, nil if it is nil.
 func advance(p *byte, blocks int) *byte {
 	if p == nil {

@@ -37,50 +37,48 @@ func (f keyForm) words() int {
 
 // expand sets dst to the keys of one direction made of rk.
 func (f keyForm) expand(dst []uint32, rk *[scheduleWords]uint32, decrypt bool) {
-	var k [scheduleWords]uint32
-	switch {
-	case decrypt:
-		f.decryption(&k, rk)
-	default:
-		f.encryption(&k, rk)
-	}
 	if f == wideKeys {
+		var k [scheduleWords]uint32
+		freeKeys.expand(k[:], rk, decrypt)
 		for i, w := range k {
 			d := (*[4]uint32)(dst[4*i:])
 			d[0], d[1], d[2], d[3] = w, w, w, w
 		}
-	} else {
-		copy(dst, k[:])
+		clear(k[:])
+		return
 	}
-	clear(k[:])
+	k := (*[scheduleWords]uint32)(dst)
+	if decrypt {
+		f.decryption(k, rk)
+	} else {
+		f.encryption(k, rk)
+	}
 }
 
-// complements returns words of ones for the outputs that the circuits of this
-// form complement.
-func (f keyForm) complements(table *[8]uint8, box int) (m [4]uint32) {
-	if f == freeKeys || f == wideKeys {
-		for h := range m {
-			m[h] = -uint32(table[box] >> h & 1)
-		}
+// complement returns words of ones for the outputs of a circuit that have to be
+// undone, given by the bits of m, if this form is for circuits with complements.
+func (f keyForm) complement(m uint8) (x0, x1, x2, x3 uint32) {
+	if f == lutKeys {
+		return 0, 0, 0, 0
 	}
-	return m
+	return -uint32(m & 1), -uint32(m >> 1 & 1), -uint32(m >> 2 & 1), -uint32(m >> 3 & 1)
 }
 
 func (f keyForm) encryption(k, rk *[scheduleWords]uint32) {
-	copy(k[:4], rk[:4])
+	*k = *rk
 	for r := range 32 {
-		m := f.complements(&sboxComplements, r&7)
-		if r < 31 {
-			m = linear(m)
-		}
+		m0, m1, m2, m3 := f.complement(sboxComplements[r&7])
 		w := (*[4]uint32)(k[4*r+4:])
-		for h := range w {
-			w[h] = rk[4*r+4+h] ^ m[h]
+		if r == 31 { // no linear transform
+			w[0], w[1], w[2], w[3] = w[0]^m0, w[1]^m1, w[2]^m2, w[3]^m3
+			return
 		}
-		if r < 31 {
-			// Words 0 and 2 are added before the rotation that ends them.
-			w[0], w[2] = bits.RotateLeft32(w[0], -5), bits.RotateLeft32(w[2], -22)
-		}
+		m0, m1, m2, m3 = linear(m0, m1, m2, m3)
+		// Words 0 and 2 are added before the rotation that ends them.
+		w[0] = bits.RotateLeft32(w[0]^m0, -5)
+		w[1] ^= m1
+		w[2] = bits.RotateLeft32(w[2]^m2, -22)
+		w[3] ^= m3
 	}
 }
 
@@ -88,15 +86,13 @@ func (f keyForm) decryption(k, rk *[scheduleWords]uint32) {
 	copy(k[:4], rk[128:])
 	for i := range 32 {
 		r := 31 - i
-		m := f.complements(&inverseComplements, r&7)
-		w := (*[4]uint32)(k[4*i+4:])
-		for h := range w {
-			w[h] = rk[4*r+h] ^ m[h]
+		m0, m1, m2, m3 := f.complement(inverseComplements[r&7])
+		w, from := (*[4]uint32)(k[4*i+4:]), (*[4]uint32)(rk[4*r:])
+		k0, k1, k2, k3 := from[0]^m0, from[1]^m1, from[2]^m2, from[3]^m3
+		if r == 0 { // no linear transform
+			w[0], w[1], w[2], w[3] = k0, k1, k2, k3
+			return
 		}
-		if r == 0 {
-			return // no linear transform
-		}
-		k0, k1, k2, k3 := w[0], w[1], w[2], w[3]
 		w[0] = bits.RotateLeft32(k0, -5) ^ k1 ^ k3
 		w[1] = bits.RotateLeft32(k1, -1)
 		w[2] = bits.RotateLeft32(k2, -22) ^ k3 ^ k1<<7
@@ -105,14 +101,11 @@ func (f keyForm) decryption(k, rk *[scheduleWords]uint32) {
 }
 
 // linear is the linear transform of encryption.
-func linear(x [4]uint32) [4]uint32 {
-	x[0] = bits.RotateLeft32(x[0], 13)
-	x[2] = bits.RotateLeft32(x[2], 3)
-	x[1] = bits.RotateLeft32(x[1]^x[0]^x[2], 1)
-	x[3] = bits.RotateLeft32(x[3]^x[2]^x[0]<<3, 7)
-	x[0] = bits.RotateLeft32(x[0]^x[1]^x[3], 5)
-	x[2] = bits.RotateLeft32(x[2]^x[3]^x[1]<<7, 22)
-	return x
+func linear(x0, x1, x2, x3 uint32) (uint32, uint32, uint32, uint32) {
+	x0, x2 = bits.RotateLeft32(x0, 13), bits.RotateLeft32(x2, 3)
+	x1 = bits.RotateLeft32(x1^x0^x2, 1)
+	x3 = bits.RotateLeft32(x3^x2^x0<<3, 7)
+	return bits.RotateLeft32(x0^x1^x3, 5), x1, bits.RotateLeft32(x2^x3^x1<<7, 22), x3
 }
 
 // expandKey sets rk to the round keys of the standard.

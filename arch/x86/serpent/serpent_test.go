@@ -327,6 +327,59 @@ func TestLong(t *testing.T) {
 	})
 }
 
+// TestChains compares the serial chains with the cipher block by block, in place
+// and not, and cut in two.
+func TestChains(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d *driver) {
+		r := newRand(7)
+		key, iv := random(r, 32), random(r, 16)
+		c, err := d.newCipher(key)
+		require.NoError(t, err)
+		ref, err := serpent.NewCipher(key)
+		require.NoError(t, err)
+		for _, n := range []int{0, 1, 2, 3, 17, chainBlocks, chainBlocks + 1, chainBlocks + 2, 2*chainBlocks + 7} {
+			src := random(r, 16*n)
+			cbc, cfb, ofb := make([]byte, 16*n), make([]byte, 16*n), make([]byte, 16*n)
+			b, f, o := bytes.Clone(iv), bytes.Clone(iv), bytes.Clone(iv)
+			for i := 0; i < len(src); i += 16 {
+				subtle.XORBytes(b, b, src[i:i+16])
+				ref.Encrypt(b, b)
+				copy(cbc[i:], b)
+				ref.Encrypt(f, f)
+				subtle.XORBytes(f, f, src[i:i+16])
+				copy(cfb[i:], f)
+				ref.Encrypt(o, o)
+				copy(ofb[i:], o)
+			}
+			for _, v := range []struct {
+				name string
+				want []byte
+				call func(dst, src, iv []byte)
+			}{
+				{"CBC", cbc, c.EncryptCBC},
+				{"CFB", cfb, c.EncryptCFB},
+				{"OFB", ofb, func(dst, _, iv []byte) { c.KeyStreamOFB(dst, iv) }},
+			} {
+				got, ok := guarded(r, 16*n)
+				v.call(got, src, iv)
+				require.Equal(t, v.want, got, "%s of %d blocks", v.name, n)
+				require.True(t, ok(), "%s of %d blocks: wrote elsewhere", v.name, n)
+				got = bytes.Clone(src)
+				v.call(got, got, iv)
+				require.Equal(t, v.want, got, "%s of %d blocks in place", v.name, n)
+				if n > 1 {
+					cut := 16 * (n / 2)
+					clear(got)
+					v.call(got[:cut], src[:cut], iv)
+					v.call(got[cut:], src[cut:], bytes.Clone(got[cut-16:cut]))
+					require.Equal(t, v.want, got, "%s of %d blocks in two calls", v.name, n)
+				}
+				require.Zero(t, testing.AllocsPerRun(5, func() { v.call(got, got, iv) }), "%s allocates", v.name)
+			}
+		}
+	})
+}
+
 // TestFusedPanics: wrong arguments of the fused forms panic before anything is
 // written.
 func TestFusedPanics(t *testing.T) {
@@ -364,6 +417,8 @@ func TestWipe(t *testing.T) {
 			func() { c.EncryptBlocks(buf, buf) }, func() { c.DecryptBlocks(nil, nil) },
 			func() { c.EncryptXor(buf, buf, buf) }, func() { c.DecryptXor(buf, buf, buf) },
 			func() { c.XorEncryptXor(buf, buf, buf) }, func() { c.XorDecryptXor(buf, buf, buf) },
+			func() { c.EncryptCBC(buf, buf, buf[:16]) }, func() { c.EncryptCFB(buf, buf, buf[:16]) },
+			func() { c.KeyStreamOFB(buf, make([]byte, 16)) },
 			func() { new(Cipher).Encrypt(buf, buf) },
 		} {
 			require.PanicsWithValue(t, text, f)

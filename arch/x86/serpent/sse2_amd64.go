@@ -45,17 +45,3 @@ func encryptSSE2x12(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blo
 //
 //go:noescape
 func decryptSSE2x12(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
-
-// encryptSSE2x16 encrypts blocks of src into dst, 16 at a time in 4 groups of four vectors of 16 bytes.
-// rk are the round keys in the order of use. Where they are not nil, pre is added
-// before and post after. There must be at least one block.
-//
-//go:noescape
-func encryptSSE2x16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
-
-// decryptSSE2x16 decrypts blocks of src into dst, 16 at a time in 4 groups of four vectors of 16 bytes.
-// rk are the round keys in the order of use. Where they are not nil, pre is added
-// before and post after. There must be at least one block.
-//
-//go:noescape
-func decryptSSE2x16(rk *uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // A Location is where a value is: in a register, or else in a stack slot.
@@ -28,7 +27,7 @@ type Stats struct {
 type Allocator struct {
 	program *Program
 	machine *Machine
-	slots   reg.GPPhysical // where the stack slots begin, aligned to the width
+	stack   func(slot int) operand.Mem
 
 	owner     []Value // of each register, 0 if free
 	register  map[Value]int
@@ -47,11 +46,13 @@ type Allocator struct {
 	Stats Stats
 }
 
-// NewAllocator returns an allocator with every register free.
-func NewAllocator(p *Program, slots reg.GPPhysical) *Allocator {
+// NewAllocator returns an allocator with every register free. stack gives the
+// place of a stack slot, which has the width of the machine and, with SSE2, has
+// to be aligned to it.
+func NewAllocator(p *Program, stack func(slot int) operand.Mem) *Allocator {
 	n := len(p.Machine.registers)
 	return &Allocator{
-		program: p, machine: p.Machine, slots: slots,
+		program: p, machine: p.Machine, stack: stack,
 		owner: make([]Value, n), register: map[Value]int{}, slot: map[Value]int{},
 		home: map[Value]int{}, keep: make([]bool, n), touched: make([]bool, n),
 	}
@@ -217,7 +218,7 @@ func (a *Allocator) memoryOf(v Value) operand.Op {
 	if m, ok := a.program.memory[v]; ok {
 		return m.operand()
 	}
-	return Mem{Base: a.slots, Disp: a.slot[v] * a.machine.Width}.operand()
+	return a.stack(a.slot[v])
 }
 
 func (a *Allocator) append(f func(c *build.Context)) { a.out = append(a.out, f) }

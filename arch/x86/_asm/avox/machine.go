@@ -282,8 +282,12 @@ func (m *Machine) loadWord(c *build.Context, from, to operand.Op) {
 	}
 }
 
-// Zero writes the clearing of vector register i to its full width.
+// Zero writes the clearing of register i, a vector register to its full width.
 func (m *Machine) Zero(c *build.Context, i int) {
+	if m.Encoding == General {
+		c.XORL(m.registers[i], m.registers[i])
+		return
+	}
 	x := Vector(i, 16)
 	switch {
 	case m.Encoding == Legacy:

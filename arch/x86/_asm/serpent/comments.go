@@ -66,19 +66,17 @@ func (k *kernel) comments(c *build.Context, core *core) {
 	}
 	var l []string
 	if k.machine.Encoding == avox.General {
-		l = append(l,
-			"Registers: R8 keys of the next eight rounds, R9 its last value, R11 pointers,",
+		l = append(l, "Registers: R8 keys of the next eight rounds, R9 its last value, R11 pointers, "+
 			"the state and temporaries in AX BX CX DX SI DI R10 R12 R13. All are clobbered.")
 	} else {
-		l = append(l,
-			"Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys of",
-			"the next eight rounds, R9 its last value, R10 stack, R11 offset into all",
-			"buffers; R12 dst and R13 post during a padded batch. Words of the state and",
+		lanes := k.machine.Width / 4
+		l = append(l, "Registers: AX rk, BX blocks left, CX post, DX pre, SI src, DI dst, R8 keys of "+
+			"the next eight rounds, R9 its last value, R10 stack, R11 offset into all "+
+			"buffers; R12 dst and R13 post during a padded batch. Words of the state and "+
 			"temporaries take turns in the vector registers. All are clobbered.",
-			fmt.Sprintf("Blocks: group g has blocks %d*g to %d*g+%d of a batch; lane i of word w has", k.machine.Width/4, k.machine.Width/4, k.machine.Width/4-1),
-			"word w of the block that is at i after a transposition within each 16 bytes.")
+			fmt.Sprintf("Blocks: group g has blocks %d*g to %d*g+%d of a batch; lane i of word w has "+
+				"word w of the block that is at i after a transposition within each 16 bytes.", lanes, lanes, lanes-1))
 	}
-	l = append(l, k.operations()+".")
 	added := fmt.Sprintf("Eight rounds of all groups have %d copies", sum.Copies)
 	if sum.Spills > 0 {
 		added += fmt.Sprintf(", %d spills, %d reloads", sum.Spills, sum.Reloads)
@@ -86,8 +84,10 @@ func (k *kernel) comments(c *build.Context, core *core) {
 	if sum.WordLoads > 0 {
 		added += fmt.Sprintf(", %d loads of key words", sum.WordLoads)
 	}
-	l = append(l, added+" besides.")
-	c.Comment(wrap(strings.Join(l, " "))...)
+	l = append(l, k.operations()+". "+added+" besides.")
+	for _, text := range l {
+		c.Comment(wrap(text)...)
+	}
 }
 
 // wrap breaks a text into lines.

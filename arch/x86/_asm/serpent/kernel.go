@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -100,7 +101,7 @@ type core struct {
 
 // allocate gives registers to one batch. load and store append the beginning and
 // the end of a group's work.
-func (k *kernel) allocate(p *avox.Program, slots reg.GPPhysical, load func(b *avox.Builder, group int) [4]avox.Value, store func(b *avox.Builder, group int, x [4]avox.Value)) *core {
+func (k *kernel) allocate(p *avox.Program, slots func(int) operand.Mem, load func(b *avox.Builder, group int) [4]avox.Value, store func(b *avox.Builder, group int, x [4]avox.Value)) *core {
 	first := k.key(p, cursor, 0)
 	var entry, middle, exit [][4]avox.Value
 	var before, seven, one, after [][]avox.Inst
@@ -196,20 +197,12 @@ func (c *core) slots() (n int) {
 }
 
 // touched returns the registers that the code writes.
-func (c *core) touched(n int) []int {
-	used := make([]bool, n)
+func (c *core) touched() (l []int) {
 	for _, p := range c.pieces() {
-		for _, r := range p.Touched() {
-			used[r] = true
-		}
+		l = append(l, p.Touched()...)
 	}
-	var l []int
-	for r, u := range used {
-		if u {
-			l = append(l, r)
-		}
-	}
-	return l
+	slices.Sort(l)
+	return slices.Compact(l)
 }
 
 // write appends the code of one batch. The cursor is at the first key.
@@ -233,7 +226,8 @@ func (k *kernel) generate(c *build.Context) {
 	m := k.machine
 	p := avox.NewProgram(m)
 	group := 4 * m.Width
-	core := k.allocate(p, frame,
+	slot := func(i int) operand.Mem { return operand.Mem{Base: frame, Disp: i * m.Width} }
+	core := k.allocate(p, slot,
 		func(b *avox.Builder, g int) [4]avox.Value {
 			x := b.Load(avox.Mem{Base: src, Index: index, Disp: g * group}, 4)
 			x = b.XorIf(pre, avox.Mem{Base: pre, Index: index, Disp: g * group}, x)
@@ -250,7 +244,7 @@ func (k *kernel) generate(c *build.Context) {
 	c.SignatureExpr(signature)
 	c.Doc(k.docs()...)
 	c.Pragma("noescape")
-	local := c.AllocLocal((scratch + batch + m.Width - 8 + 15) &^ 15)
+	local := c.AllocLocal(scratch + batch + m.Width - 8)
 	k.comments(c, core)
 
 	c.Load(c.Param("rk"), keys)
@@ -307,11 +301,11 @@ func (k *kernel) generate(c *build.Context) {
 
 	c.Label("done")
 	c.Comment("Leave nothing of the state behind.")
-	for _, r := range core.touched(32) {
+	for _, r := range core.touched() {
 		m.Zero(c, r)
 	}
 	for i := range core.slots() {
-		m.Move(c, zero, operand.Mem{Base: frame, Disp: i * m.Width})
+		m.Move(c, zero, slot(i))
 	}
 	if m.Width > 16 {
 		c.VZEROUPPER()

@@ -93,12 +93,12 @@ type file struct {
 func files() []file {
 	return []file{
 		{"general", slices.Concat(one("X86", false), one("BMI", true))},
-		{"sse2", vectors("SSE2", avox.Legacy, 16, 1, 2, 3, 4)},
+		{"sse2", vectors("SSE2", avox.Legacy, 16, 1, 2, 3)},
 		{"avx", vectors("AVX", avox.VEX, 16, 1, 2, 3, 4)},
 		{"avx2", vectors("AVX2", avox.VEX, 32, 1, 2, 3, 4)},
 		{"avx512x", vectors("AVX512X", avox.EVEX, 16, 1)},
 		{"avx512y", vectors("AVX512Y", avox.EVEX, 32, 1, 2, 3, 4, 6)},
-		{"avx512z", vectors("AVX512Z", avox.EVEX, 64, 2, 3, 4, 5, 6)},
+		{"avx512z", vectors("AVX512Z", avox.EVEX, 64, 1, 2, 3, 4, 5, 6)},
 	}
 }
 

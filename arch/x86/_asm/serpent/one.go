@@ -37,7 +37,8 @@ func (k *kernel) generateOne(c *build.Context) {
 		m := param(name)
 		return func(c *build.Context) { c.MOVQ(m, r) }
 	}
-	core := k.allocate(p, nil,
+	slot := func(i int) operand.Mem { return operand.NewStackAddr(4 * i) }
+	core := k.allocate(p, slot,
 		func(b *avox.Builder, _ int) [4]avox.Value {
 			mem := avox.Mem{Base: pointer}
 			x := b.Load(mem, 4)
@@ -53,9 +54,7 @@ func (k *kernel) generateOne(c *build.Context) {
 				get("post", pointer)(c)
 			})
 		})
-	if core.slots() > 0 {
-		panic("too few registers for one block")
-	}
+	c.AllocLocal((4*core.slots() + 7) &^ 7)
 	k.comments(c, core)
 	c.Label("next")
 	get("rk", cursor)(c)
@@ -74,5 +73,12 @@ func (k *kernel) generateOne(c *build.Context) {
 	}
 	c.JMP(operand.LabelRef("next"))
 	c.Label("done")
+	c.Comment("Leave nothing of the state behind.")
+	for _, r := range core.touched() {
+		k.machine.Zero(c, r)
+	}
+	for i := range core.slots() {
+		c.MOVL(operand.U32(0), slot(i))
+	}
 	c.RET()
 }
