@@ -38,7 +38,7 @@ unit:
 	$(GO) test ./...
 
 race:
-	$(GO) test -race -short ./...
+	@sh scripts/race.sh
 
 # Every fuzz target for a fixed number of inputs.
 fuzz:
