@@ -137,7 +137,7 @@ func (l Lengths) String() string {
 
 // Spec is what the argument checks need to know of a keyed mode.
 type Spec struct {
-	Name    string // of the instance, for error texts
+	Name    string // of the mode or the instance, for error texts
 	IVSize  int    // bytes
 	Lengths Lengths
 	KeepsIV bool // the iv is not written back
@@ -196,20 +196,39 @@ func (s *Spec) buffers(dst, src, iv []byte, ivWritten bool) error {
 	return nil
 }
 
-// Describe returns the descriptor of a skcipher template over one cipher. make
-// gets the instance's spec and the keyed cipher's kernel.
-func Describe(c *algapi.Alg, spec Spec, blockSize int, make func(*Spec, Kernel) algapi.Skcipher) algapi.Alg {
-	return algapi.Alg{
-		Kind: algapi.KindSkcipher, BlockSize: blockSize, IVSize: spec.IVSize, ChunkSize: Block,
-		KeySizes: c.KeySizes, Flags: algapi.ConstantTime,
-		NewSkcipher: func(key []byte) (algapi.Skcipher, error) {
-			k, err := NewCipher(c, spec.Name, c.KeySizes, key, key)
-			if err != nil {
-				return nil, err
+// Template returns the template of a mode whose key is that of one cipher, with
+// a block size of 16, or 1 where lengths allow any. make gets the spec of the
+// instance and the keyed cipher's kernel.
+func Template(spec Spec, make func(*Spec, Kernel) algapi.Skcipher) algapi.Template {
+	return algapi.Template{
+		Name: spec.Name, Args: []algapi.Kind{algapi.KindCipher}, Usual: []string{"X"},
+		New: func(children []*algapi.Alg) (algapi.Alg, error) {
+			c, spec := children[0], spec
+			spec.Name += "(" + c.Name + ")"
+			a := spec.Describe(c.KeySizes)
+			a.NewSkcipher = func(key []byte) (algapi.Skcipher, error) {
+				k, err := NewCipher(c, spec.Name, c.KeySizes, key, key)
+				if err != nil {
+					return nil, err
+				}
+				return make(&spec, k), nil
 			}
-			return make(&spec, k), nil
+			return a, nil
 		},
 	}
+}
+
+// Describe returns what follows from the spec of an instance and its key sizes:
+// a descriptor that lacks only its constructor.
+func (s *Spec) Describe(sizes algapi.KeySizes) algapi.Alg {
+	a := algapi.Alg{
+		Kind: algapi.KindSkcipher, BlockSize: 1, IVSize: s.IVSize, ChunkSize: Block,
+		KeySizes: sizes, Flags: algapi.ConstantTime,
+	}
+	if s.Lengths != (Lengths{}) {
+		a.BlockSize = Block
+	}
+	return a
 }
 
 // NewCipher makes the kernel of the cipher c under part, a part of the mode's
@@ -225,18 +244,44 @@ func NewCipher(c *algapi.Alg, name string, sizes algapi.KeySizes, key, part []by
 	return NewKernel(b), nil
 }
 
-// Message is a mode's work on one message whose arguments have been checked. iv
-// is the caller's, or a copy that may be changed.
-type Message func(dst, src, iv []byte)
-
-// EachUnit runs f on every unit with a copy of its iv.
-func EachUnit(dst, src []byte, unit int, ivs []byte, f Message) {
+// EachUnit runs f on every unit with a copy of its iv, which f may change.
+func EachUnit(dst, src []byte, unit int, ivs []byte, f func(dst, src, iv []byte)) {
 	s := Get(0, 0)
 	defer s.Put()
 	for i := 0; i*unit < len(src); i++ {
 		iv := s.IV[:copy(s.IV[:], ivs[i*Block:(i+1)*Block])]
 		f(dst[i*unit:(i+1)*unit], src[i*unit:(i+1)*unit], iv)
 	}
+}
+
+// Packs reports whether several units of this size go through a kernel at once:
+// whole blocks, two units or more to a chunk.
+func Packs(unit int) bool { return unit <= Chunk/2 && unit%Block == 0 }
+
+// EachPack runs f on as many whole units at a time as fit a chunk, with their ivs
+// and scratch whose A it may use.
+func EachPack(dst, src []byte, unit int, ivs []byte, f func(s *Scratch, dst, src, ivs []byte)) {
+	s := Get(len(src), 0)
+	defer s.Put()
+	for len(src) > 0 {
+		units := min(Chunk, len(src)) / unit
+		n := units * unit
+		f(s, dst[:n], src[:n], ivs[:units*Block])
+		dst, src, ivs = dst[n:], src[n:], ivs[units*Block:]
+	}
+}
+
+// Before fills prev with the block before each block of src: the block of
+// ciphertext before it, or the iv at the beginning of a unit. It returns the part
+// of prev that it filled.
+func Before(prev, src []byte, unit int, ivs []byte) []byte {
+	prev = prev[:len(src)]
+	copy(prev[Block:], src)
+	for at := 0; at < len(src); at += unit {
+		copy(prev[at:at+Block], ivs)
+		ivs = ivs[Block:]
+	}
+	return prev
 }
 
 // AddBigEndian adds blocks to a 128-bit big-endian counter, modulo 2^128.

@@ -19,15 +19,7 @@ import (
 
 // Template returns the cbc template.
 func Template() algapi.Template {
-	return algapi.Template{
-		Name: "cbc", Args: []algapi.Kind{algapi.KindCipher}, Usual: []string{"X"},
-		New: func(children []*algapi.Alg) (algapi.Alg, error) {
-			spec := mode.Spec{Name: "cbc(" + children[0].Name + ")", IVSize: mode.Block, Lengths: mode.Lengths{Multiple: mode.Block}}
-			return mode.Describe(children[0], spec, mode.Block, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher {
-				return &cbc{s, k}
-			}), nil
-		},
-	}
+	return mode.Template(mode.Spec{Name: "cbc", IVSize: mode.Block, Lengths: mode.Lengths{Multiple: mode.Block}}, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher { return &cbc{s, k} })
 }
 
 type cbc struct {
@@ -89,24 +81,12 @@ func (c *cbc) DecryptUnits(dst, src []byte, unit int, ivs []byte) error {
 	if err := c.spec.CheckUnits(dst, src, unit, ivs); err != nil {
 		return err
 	}
-	if unit > mode.Chunk/2 {
+	if !mode.Packs(unit) {
 		mode.EachUnit(dst, src, unit, ivs, c.decrypt)
 		return nil
 	}
-	// Small units share a chunk: only the blocks in front differ.
-	batch := mode.Chunk / unit * unit
-	s := mode.Get(len(src), 0)
-	defer s.Put()
-	for len(src) > 0 {
-		n := min(batch, len(src))
-		prev := s.A[:n]
-		copy(prev[mode.Block:], src[:n])
-		for at := 0; at < n; at += unit {
-			copy(prev[at:at+mode.Block], ivs)
-			ivs = ivs[mode.Block:]
-		}
-		c.DecryptXor(dst, src[:n], prev)
-		dst, src = dst[n:], src[n:]
-	}
+	mode.EachPack(dst, src, unit, ivs, func(s *mode.Scratch, dst, src, ivs []byte) {
+		c.DecryptXor(dst, src, mode.Before(s.A[:], src, unit, ivs))
+	})
 	return nil
 }

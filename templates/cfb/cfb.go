@@ -17,15 +17,7 @@ import (
 
 // Template returns the cfb template.
 func Template() algapi.Template {
-	return algapi.Template{
-		Name: "cfb", Args: []algapi.Kind{algapi.KindCipher}, Usual: []string{"X"},
-		New: func(children []*algapi.Alg) (algapi.Alg, error) {
-			spec := mode.Spec{Name: "cfb(" + children[0].Name + ")", IVSize: mode.Block}
-			return mode.Describe(children[0], spec, 1, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher {
-				return &cfb{s, k}
-			}), nil
-		},
-	}
+	return mode.Template(mode.Spec{Name: "cfb", IVSize: mode.Block}, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher { return &cfb{s, k} })
 }
 
 type cfb struct {
@@ -93,23 +85,12 @@ func (c *cfb) DecryptUnits(dst, src []byte, unit int, ivs []byte) error {
 	if err := c.spec.CheckUnits(dst, src, unit, ivs); err != nil {
 		return err
 	}
-	if unit > mode.Chunk/2 || unit%mode.Block != 0 {
+	if !mode.Packs(unit) {
 		mode.EachUnit(dst, src, unit, ivs, c.decrypt)
 		return nil
 	}
-	batch := mode.Chunk / unit * unit
-	s := mode.Get(len(src), 0)
-	defer s.Put()
-	for len(src) > 0 {
-		n := min(batch, len(src))
-		prev := s.A[:n]
-		copy(prev[mode.Block:], src[:n])
-		for at := 0; at < n; at += unit {
-			copy(prev[at:at+mode.Block], ivs)
-			ivs = ivs[mode.Block:]
-		}
-		c.KeyStreamXor(dst, prev, src[:n])
-		dst, src = dst[n:], src[n:]
-	}
+	mode.EachPack(dst, src, unit, ivs, func(s *mode.Scratch, dst, src, ivs []byte) {
+		c.KeyStreamXor(dst, mode.Before(s.A[:], src, unit, ivs), src)
+	})
 	return nil
 }

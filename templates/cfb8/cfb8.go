@@ -16,15 +16,7 @@ import (
 
 // Template returns the cfb8 template.
 func Template() algapi.Template {
-	return algapi.Template{
-		Name: "cfb8", Args: []algapi.Kind{algapi.KindCipher}, Usual: []string{"X"},
-		New: func(children []*algapi.Alg) (algapi.Alg, error) {
-			spec := mode.Spec{Name: "cfb8(" + children[0].Name + ")", IVSize: mode.Block}
-			return mode.Describe(children[0], spec, 1, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher {
-				return &cfb8{s, k}
-			}), nil
-		},
-	}
+	return mode.Template(mode.Spec{Name: "cfb8", IVSize: mode.Block}, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher { return &cfb8{s, k} })
 }
 
 type cfb8 struct {

@@ -16,15 +16,7 @@ import (
 
 // Template returns the ctr template.
 func Template() algapi.Template {
-	return algapi.Template{
-		Name: "ctr", Args: []algapi.Kind{algapi.KindCipher}, Usual: []string{"X"},
-		New: func(children []*algapi.Alg) (algapi.Alg, error) {
-			spec := mode.Spec{Name: "ctr(" + children[0].Name + ")", IVSize: mode.Block}
-			return mode.Describe(children[0], spec, 1, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher {
-				return &ctr{s, k}
-			}), nil
-		},
-	}
+	return mode.Template(mode.Spec{Name: "ctr", IVSize: mode.Block}, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher { return &ctr{s, k} })
 }
 
 type ctr struct {
@@ -36,6 +28,11 @@ func (c *ctr) Encrypt(dst, src, iv []byte) error {
 	if err := c.spec.Check(dst, src, iv); err != nil {
 		return err
 	}
+	c.crypt(dst, src, iv)
+	return nil
+}
+
+func (c *ctr) crypt(dst, src, iv []byte) {
 	s := mode.Get(len(src)+mode.Block, 0)
 	defer s.Put()
 	for len(src) > 0 {
@@ -45,7 +42,6 @@ func (c *ctr) Encrypt(dst, src, iv []byte) error {
 		c.KeyStreamXor(dst[:n], ks, src[:n])
 		dst, src = dst[n:], src[n:]
 	}
-	return nil
 }
 
 func (c *ctr) Decrypt(dst, src, iv []byte) error { return c.Encrypt(dst, src, iv) }
@@ -54,23 +50,17 @@ func (c *ctr) EncryptUnits(dst, src []byte, unit int, ivs []byte) error {
 	if err := c.spec.CheckUnits(dst, src, unit, ivs); err != nil {
 		return err
 	}
-	if unit > mode.Chunk/2 || unit%mode.Block != 0 {
-		mode.EachUnit(dst, src, unit, ivs, func(dst, src, iv []byte) { _ = c.Encrypt(dst, src, iv) })
+	if !mode.Packs(unit) {
+		mode.EachUnit(dst, src, unit, ivs, c.crypt)
 		return nil
 	}
-	batch := mode.Chunk / unit * unit
-	s := mode.Get(len(src), 0)
-	defer s.Put()
-	for len(src) > 0 {
-		n := min(batch, len(src))
-		for at := 0; at < n; at += unit {
-			copy(s.IV[:], ivs)
-			ivs = ivs[mode.Block:]
+	mode.EachPack(dst, src, unit, ivs, func(s *mode.Scratch, dst, src, ivs []byte) {
+		for at := 0; at < len(src); at += unit {
+			ivs = ivs[copy(s.IV[:], ivs):]
 			blockmode.FillCounter(s.A[at:at+unit], &s.IV)
 		}
-		c.KeyStreamXor(dst[:n], s.A[:n], src[:n])
-		dst, src = dst[n:], src[n:]
-	}
+		c.KeyStreamXor(dst, s.A[:len(src)], src)
+	})
 	return nil
 }
 

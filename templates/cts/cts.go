@@ -27,17 +27,15 @@ func Template() algapi.Template {
 				return algapi.Alg{}, fmt.Errorf("cts: %s given; accepted is cbc(X): %w", c.Name, algapi.ErrWrongKind)
 			}
 			spec := mode.Spec{Name: "cts(" + c.Name + ")", IVSize: mode.Block, Lengths: mode.Lengths{Min: mode.Block}}
-			return algapi.Alg{
-				Kind: algapi.KindSkcipher, BlockSize: mode.Block, IVSize: mode.Block, ChunkSize: mode.Block,
-				KeySizes: c.KeySizes, Flags: algapi.ConstantTime,
-				NewSkcipher: func(key []byte) (algapi.Skcipher, error) {
-					cbc, err := c.NewSkcipher(key)
-					if err != nil {
-						return nil, err
-					}
-					return &cts{&spec, cbc}, nil
-				},
-			}, nil
+			a := spec.Describe(c.KeySizes)
+			a.NewSkcipher = func(key []byte) (algapi.Skcipher, error) {
+				cbc, err := c.NewSkcipher(key)
+				if err != nil {
+					return nil, err
+				}
+				return &cts{&spec, cbc}, nil
+			}
+			return a, nil
 		},
 	}
 }

@@ -12,15 +12,7 @@ import (
 
 // Template returns the ecb template.
 func Template() algapi.Template {
-	return algapi.Template{
-		Name: "ecb", Args: []algapi.Kind{algapi.KindCipher}, Usual: []string{"X"},
-		New: func(children []*algapi.Alg) (algapi.Alg, error) {
-			spec := mode.Spec{Name: "ecb(" + children[0].Name + ")", Lengths: mode.Lengths{Multiple: mode.Block}}
-			return mode.Describe(children[0], spec, mode.Block, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher {
-				return &ecb{s, k}
-			}), nil
-		},
-	}
+	return mode.Template(mode.Spec{Name: "ecb", Lengths: mode.Lengths{Multiple: mode.Block}}, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher { return &ecb{s, k} })
 }
 
 type ecb struct {

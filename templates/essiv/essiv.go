@@ -34,26 +34,24 @@ func Template() algapi.Template {
 					&algapi.KeySizeError{Alg: c.Name, Size: n, Accepted: c.KeySizes})
 			}
 			spec := mode.Spec{Name: name, IVSize: mode.Block, Lengths: mode.Lengths{Multiple: mode.Block}}
-			return algapi.Alg{
-				Kind: algapi.KindSkcipher, BlockSize: mode.Block, IVSize: mode.Block, ChunkSize: mode.Block,
-				KeySizes: c.KeySizes, Flags: algapi.ConstantTime,
-				NewSkcipher: func(key []byte) (algapi.Skcipher, error) {
-					cbc, err := c.NewSkcipher(key)
-					if err != nil {
-						return nil, err
-					}
-					d := h.NewHash()
-					d.Write(key)
-					salt := d.Sum(nil)
-					defer clear(salt)
-					d.Reset()
-					sector, err := c.NewSkcipher(salt)
-					if err != nil {
-						return nil, err
-					}
-					return &essiv{&spec, cbc, sector}, nil
-				},
-			}, nil
+			a := spec.Describe(c.KeySizes)
+			a.NewSkcipher = func(key []byte) (algapi.Skcipher, error) {
+				cbc, err := c.NewSkcipher(key)
+				if err != nil {
+					return nil, err
+				}
+				d := h.NewHash()
+				d.Write(key)
+				salt := d.Sum(nil)
+				defer clear(salt)
+				d.Reset()
+				sector, err := c.NewSkcipher(salt)
+				if err != nil {
+					return nil, err
+				}
+				return &essiv{&spec, cbc, sector}, nil
+			}
+			return a, nil
 		},
 	}
 }

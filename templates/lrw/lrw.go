@@ -23,9 +23,8 @@ func Template() algapi.Template {
 		New: func(children []*algapi.Alg) (algapi.Alg, error) {
 			c := children[0]
 			spec := mode.Spec{Name: "lrw(" + c.Name + ")", IVSize: mode.Block, Lengths: mode.Lengths{Multiple: mode.Block}}
-			a := mode.Describe(c, spec, mode.Block, nil)
 			sizes := c.KeySizes.Scale(1, mode.Block)
-			a.KeySizes = sizes
+			a := spec.Describe(sizes)
 			a.NewSkcipher = func(key []byte) (algapi.Skcipher, error) {
 				cut := max(len(key)-mode.Block, 0)
 				k, err := mode.NewCipher(c, spec.Name, sizes, key, key[:cut])
@@ -84,23 +83,17 @@ func (l *lrw) units(dst, src []byte, unit int, ivs []byte, decrypt bool) error {
 	if err := l.spec.CheckUnits(dst, src, unit, ivs); err != nil {
 		return err
 	}
-	if unit > mode.Chunk/2 {
+	if !mode.Packs(unit) {
 		mode.EachUnit(dst, src, unit, ivs, func(dst, src, iv []byte) { l.crypt(dst, src, iv, decrypt) })
 		return nil
 	}
-	batch := mode.Chunk / unit * unit
-	s := mode.Get(len(src), 0)
-	defer s.Put()
-	for len(src) > 0 {
-		n := min(batch, len(src))
-		for at := 0; at < n; at += unit {
-			copy(s.IV[:], ivs)
-			ivs = ivs[mode.Block:]
+	mode.EachPack(dst, src, unit, ivs, func(s *mode.Scratch, dst, src, ivs []byte) {
+		for at := 0; at < len(src); at += unit {
+			ivs = ivs[copy(s.IV[:], ivs):]
 			l.tweak.Fill(s.A[at:at+unit], &s.IV)
 		}
-		l.XorCryptXor(dst, src[:n], s.A[:n], decrypt)
-		dst, src = dst[n:], src[n:]
-	}
+		l.XorCryptXor(dst, src, s.A[:len(src)], decrypt)
+	})
 	return nil
 }
 

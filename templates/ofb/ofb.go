@@ -18,15 +18,7 @@ import (
 
 // Template returns the ofb template.
 func Template() algapi.Template {
-	return algapi.Template{
-		Name: "ofb", Args: []algapi.Kind{algapi.KindCipher}, Usual: []string{"X"},
-		New: func(children []*algapi.Alg) (algapi.Alg, error) {
-			spec := mode.Spec{Name: "ofb(" + children[0].Name + ")", IVSize: mode.Block}
-			return mode.Describe(children[0], spec, 1, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher {
-				return &ofb{s, k}
-			}), nil
-		},
-	}
+	return mode.Template(mode.Spec{Name: "ofb", IVSize: mode.Block}, func(s *mode.Spec, k mode.Kernel) algapi.Skcipher { return &ofb{s, k} })
 }
 
 type ofb struct {

@@ -35,9 +35,8 @@ func Template() algapi.Template {
 		New: func(children []*algapi.Alg) (algapi.Alg, error) {
 			c := children[0]
 			spec := newSpec("xts(" + c.Name + ")")
-			a := mode.Describe(c, spec, mode.Block, nil)
 			sizes := c.KeySizes.Scale(2, 0)
-			a.KeySizes = sizes
+			a := spec.Describe(sizes)
 			a.WeakKey = func(key []byte) error { return weak(spec.Name, key) }
 			a.NewSkcipher = func(key []byte) (algapi.Skcipher, error) {
 				half := len(key) / 2
