@@ -6,11 +6,15 @@ import (
 	"slices"
 
 	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/arch/x86/aes"
 	"github.com/seed-25a2b25a/nway/arch/x86/serpent"
+	"github.com/seed-25a2b25a/nway/arch/x86/twofish"
 )
 
 func algs() []algapi.Alg {
 	return slices.Concat(
+		aes.Algs(),
 		serpent.Algs(),
+		twofish.Algs(),
 	)
 }
