@@ -126,7 +126,7 @@ func TestBrokenDriver(t *testing.T) {
 		{[]string{"test", "ecb(aes)"}, 1, `(?m)^\d+ passed, 1 failed, 1 skipped\n\z`, `(?m)^nway: failed: ecb\(aes-broken\): `},
 		{[]string{"test", "aes-magic"}, 0, `(?m)^skipped: this CPU lacks magic \(x \d+\)\n0 passed, 0 failed, \d+ skipped\n\z`, `^$`},
 		{[]string{"test", "--no-skip", "ecb(aes-magic)"}, 1, `(?m)^skipped: .*: ecb\(aes-magic\)$`, `1 skipped, and --no-skip`},
-		{[]string{"enc", "-v", "-a", "ecb(aes)", "--key-hex", strings.Repeat("00", 16)}, 0, ``, `served by ecb\(aes-(std|generic)\)`},
+		{[]string{"enc", "-v", "-a", "ecb(aes)", "--key-hex", strings.Repeat("00", 16)}, 0, ``, `served by ecb\(aes-[^b][^)]*\)`},
 		{[]string{"enc", "-a", "ecb(aes-broken)", "--key-hex", strings.Repeat("00", 16)}, 1, `^$`, `^nway: .*aes-broken.*self-test failed`},
 		{[]string{"enc", "-a", "ecb(aes-magic)", "--key-hex", strings.Repeat("00", 16)}, 1, `^$`, `^nway: .*cannot run it: it needs magic`},
 		{[]string{"speed", "ecb(aes)", "--drivers", "all", "--time", "1ms"}, 1, ``, `aes-broken.*self-test failed`},
