@@ -43,10 +43,10 @@ var (
 		{blocks: 1, narrow: [2]narrow{encryptBMIx1, decryptBMIx1}},
 		{blocks: 3, least: 2, narrow: [2]narrow{encryptBMIx3, decryptBMIx3}},
 		{blocks: 4, least: 4, narrow: [2]narrow{encryptBMIx4, decryptBMIx4}},
-		{blocks: 32, least: 12, wide: [2]wide{encryptAVX512x32, decryptAVX512x32}},
-		{blocks: 64, least: 38, wide: [2]wide{encryptAVX512x64, decryptAVX512x64}},
-		{blocks: 128, least: 100, wide: [2]wide{encryptAVX512x128, decryptAVX512x128}},
-		{blocks: 256, least: 228, wide: [2]wide{encryptAVX512x256, decryptAVX512x256}},
+		{blocks: 32, least: 11, wide: [2]wide{encryptAVX512x32, decryptAVX512x32}},
+		{blocks: 64, least: 37, wide: [2]wide{encryptAVX512x64, decryptAVX512x64}},
+		{blocks: 128, least: 98, wide: [2]wide{encryptAVX512x128, decryptAVX512x128}},
+		{blocks: 256, least: 225, wide: [2]wide{encryptAVX512x256, decryptAVX512x256}},
 	}, setUpAVX512Tables}
 
 	avx512CT = driver{"twofish-avx512-ct", []rung{
@@ -84,8 +84,8 @@ func (d *driver) alg(priority int, flags algapi.Flags, requires ...string) algap
 	last := d.rungs[len(d.rungs)-1]
 	a.Lanes, a.Flags = last.blocks, flags
 	a.NewCipher = func(key []byte) (algapi.Cipher, error) { return algapi.Made(d.newCipher(key)) }
-	if last.wide[0] != nil {
-		a.NewCipher = func(key []byte) (algapi.Cipher, error) { return algapi.Made(d.newFused(key)) }
+	if d.rungs[0].blocks == 1 {
+		a.NewCipher = func(key []byte) (algapi.Cipher, error) { return algapi.Made(d.newSerial(key)) }
 	}
 	return a
 }

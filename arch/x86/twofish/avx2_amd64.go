@@ -4,15 +4,31 @@
 
 package twofish
 
+// encryptAVX2x16 encrypts batches of 16 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added. There must be at least one batch.
+//
 //go:noescape
 func encryptAVX2x16(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// decryptAVX2x16 decrypts batches of 16 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added. There must be at least one batch.
+//
 //go:noescape
 func decryptAVX2x16(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// encryptAVX2x32 encrypts batches of 32 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added. There must be at least one batch.
+//
 //go:noescape
 func encryptAVX2x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// decryptAVX2x32 decrypts batches of 32 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added. There must be at least one batch.
+//
 //go:noescape
 func decryptAVX2x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 

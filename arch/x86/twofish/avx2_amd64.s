@@ -29,6 +29,15 @@ GLOBL treeConstants<>(SB), RODATA|NOPTR, $160
 // func encryptAVX2x16(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX2
 TEXT ·encryptAVX2x16(SB), $536-56
+	// Registers: AX, R11, R12, R13 the four boxes, BX subkeys, R8 and R14 the states of the units, R15 and R9 their
+	// planes and what the boxes made of those, R10 and CX subkeys and double rounds of the loop; DI constants in the
+	// rounds, else dst; SI src, DX pre, CX post; the arguments in memory are where the next batch is. These point to the
+	// middle of things, so that distances fit into a byte. All are clobbered, and so are all vector registers.
+	// Units of 16 blocks in flight: 1. A word of the state of a unit is two vectors: word i of lane l of 16 bytes in
+	// the first is of block 2*i+l, in the second of block 8+2*i+l. A round of a unit has three parts that hand on
+	// through the stack: byte planes of two words (eight bytes of the first and eight of the second in each lane),
+	// look-ups, and the rest. With two units one looks up while the other does the rest of its round and the planes
+	// of the next. A look-up is 16 VPSHUFB, 6 VPBLENDVB and 17 cheaper operations for 32 bytes.
 	MOVQ k+8(FP), BX
 	MOVQ boxes+0(FP), R13
 	LEAQ 128(R13), AX
@@ -134,636 +143,636 @@ rounds:
 	VPUNPCKHQDQ    Y11, Y5, Y15
 	VMOVDQU        Y15, -32(R15)
 	VMOVDQU        -128(R15), Y0
-	VPADDB         Y0, Y0, Y2
-	VPADDB         Y2, Y2, Y1
-	VPADDB         Y1, Y1, Y3
-	VPANDN         96(DI), Y3, Y6
-	VPAND          64(DI), Y0, Y8
-	VPOR           Y6, Y8, Y7
-	VBROADCASTI128 -128(AX), Y9
-	VPSHUFB        Y8, Y9, Y12
-	VBROADCASTI128 -112(AX), Y4
-	VPSHUFB        Y7, Y4, Y10
-	VPXOR          Y10, Y12, Y13
-	VBROADCASTI128 -96(AX), Y14
-	VPSHUFB        Y8, Y14, Y5
-	VBROADCASTI128 -80(AX), Y11
-	VPSHUFB        Y7, Y11, Y15
-	VPXOR          Y15, Y5, Y3
-	VPBLENDVB      Y1, Y3, Y13, Y0
-	VBROADCASTI128 -64(AX), Y9
-	VPSHUFB        Y8, Y9, Y4
-	VBROADCASTI128 -48(AX), Y12
-	VPSHUFB        Y7, Y12, Y10
-	VPXOR          Y10, Y4, Y14
-	VBROADCASTI128 -32(AX), Y11
-	VPSHUFB        Y8, Y11, Y5
-	VBROADCASTI128 -16(AX), Y15
-	VPSHUFB        Y7, Y15, Y13
-	VPXOR          Y13, Y5, Y3
-	VPBLENDVB      Y1, Y3, Y14, Y9
-	VPBLENDVB      Y2, Y9, Y0, Y12
-	VPXOR          96(DI), Y8, Y4
-	VPOR           Y6, Y4, Y10
-	VBROADCASTI128 (AX), Y11
-	VPSHUFB        Y4, Y11, Y15
-	VBROADCASTI128 16(AX), Y7
-	VPSHUFB        Y10, Y7, Y5
-	VPXOR          Y5, Y15, Y13
-	VBROADCASTI128 32(AX), Y14
-	VPSHUFB        Y4, Y14, Y3
-	VBROADCASTI128 48(AX), Y0
-	VPSHUFB        Y10, Y0, Y9
-	VPXOR          Y9, Y3, Y8
-	VPBLENDVB      Y1, Y8, Y13, Y6
-	VBROADCASTI128 64(AX), Y11
-	VPSHUFB        Y4, Y11, Y7
-	VBROADCASTI128 80(AX), Y15
-	VPSHUFB        Y10, Y15, Y5
-	VPXOR          Y5, Y7, Y14
-	VBROADCASTI128 96(AX), Y0
-	VPSHUFB        Y4, Y0, Y3
-	VBROADCASTI128 112(AX), Y9
-	VPSHUFB        Y10, Y9, Y13
-	VPXOR          Y13, Y3, Y8
-	VPBLENDVB      Y1, Y8, Y14, Y11
-	VPBLENDVB      Y2, Y11, Y6, Y15
-	VPXOR          Y15, Y12, Y7
-	VMOVDQU        Y7, (R15)
-	VMOVDQU        -96(R15), Y5
-	VPADDB         Y5, Y5, Y0
-	VPADDB         Y0, Y0, Y4
-	VPADDB         Y4, Y4, Y9
-	VPANDN         96(DI), Y9, Y10
-	VPAND          64(DI), Y5, Y3
-	VPOR           Y10, Y3, Y13
-	VBROADCASTI128 -128(R11), Y1
-	VPSHUFB        Y3, Y1, Y14
-	VBROADCASTI128 -112(R11), Y8
-	VPSHUFB        Y13, Y8, Y2
-	VPXOR          Y2, Y14, Y6
-	VBROADCASTI128 -96(R11), Y11
-	VPSHUFB        Y3, Y11, Y12
-	VBROADCASTI128 -80(R11), Y15
-	VPSHUFB        Y13, Y15, Y7
-	VPXOR          Y7, Y12, Y9
-	VPBLENDVB      Y4, Y9, Y6, Y5
-	VBROADCASTI128 -64(R11), Y1
-	VPSHUFB        Y3, Y1, Y8
-	VBROADCASTI128 -48(R11), Y14
-	VPSHUFB        Y13, Y14, Y2
-	VPXOR          Y2, Y8, Y11
-	VBROADCASTI128 -32(R11), Y15
-	VPSHUFB        Y3, Y15, Y12
-	VBROADCASTI128 -16(R11), Y7
-	VPSHUFB        Y13, Y7, Y6
-	VPXOR          Y6, Y12, Y9
-	VPBLENDVB      Y4, Y9, Y11, Y1
-	VPBLENDVB      Y0, Y1, Y5, Y14
-	VPXOR          96(DI), Y3, Y8
-	VPOR           Y10, Y8, Y2
-	VBROADCASTI128 (R11), Y15
-	VPSHUFB        Y8, Y15, Y7
-	VBROADCASTI128 16(R11), Y13
-	VPSHUFB        Y2, Y13, Y12
-	VPXOR          Y12, Y7, Y6
-	VBROADCASTI128 32(R11), Y11
-	VPSHUFB        Y8, Y11, Y9
-	VBROADCASTI128 48(R11), Y5
-	VPSHUFB        Y2, Y5, Y1
-	VPXOR          Y1, Y9, Y3
-	VPBLENDVB      Y4, Y3, Y6, Y10
-	VBROADCASTI128 64(R11), Y15
-	VPSHUFB        Y8, Y15, Y13
-	VBROADCASTI128 80(R11), Y7
-	VPSHUFB        Y2, Y7, Y12
-	VPXOR          Y12, Y13, Y11
-	VBROADCASTI128 96(R11), Y5
-	VPSHUFB        Y8, Y5, Y9
-	VBROADCASTI128 112(R11), Y1
-	VPSHUFB        Y2, Y1, Y6
-	VPXOR          Y6, Y9, Y3
-	VPBLENDVB      Y4, Y3, Y11, Y15
-	VPBLENDVB      Y0, Y15, Y10, Y7
-	VPXOR          Y7, Y14, Y13
-	VMOVDQU        Y13, 32(R15)
-	VMOVDQU        -64(R15), Y12
-	VPADDB         Y12, Y12, Y5
-	VPADDB         Y5, Y5, Y8
-	VPADDB         Y8, Y8, Y1
-	VPANDN         96(DI), Y1, Y2
-	VPAND          64(DI), Y12, Y9
-	VPOR           Y2, Y9, Y6
-	VBROADCASTI128 -128(R12), Y4
-	VPSHUFB        Y9, Y4, Y11
-	VBROADCASTI128 -112(R12), Y3
-	VPSHUFB        Y6, Y3, Y0
-	VPXOR          Y0, Y11, Y10
-	VBROADCASTI128 -96(R12), Y15
-	VPSHUFB        Y9, Y15, Y14
-	VBROADCASTI128 -80(R12), Y7
-	VPSHUFB        Y6, Y7, Y13
-	VPXOR          Y13, Y14, Y1
-	VPBLENDVB      Y8, Y1, Y10, Y12
-	VBROADCASTI128 -64(R12), Y4
-	VPSHUFB        Y9, Y4, Y3
-	VBROADCASTI128 -48(R12), Y11
-	VPSHUFB        Y6, Y11, Y0
-	VPXOR          Y0, Y3, Y15
-	VBROADCASTI128 -32(R12), Y7
-	VPSHUFB        Y9, Y7, Y14
-	VBROADCASTI128 -16(R12), Y13
-	VPSHUFB        Y6, Y13, Y10
-	VPXOR          Y10, Y14, Y1
-	VPBLENDVB      Y8, Y1, Y15, Y4
-	VPBLENDVB      Y5, Y4, Y12, Y11
-	VPXOR          96(DI), Y9, Y3
-	VPOR           Y2, Y3, Y0
-	VBROADCASTI128 (R12), Y7
-	VPSHUFB        Y3, Y7, Y13
-	VBROADCASTI128 16(R12), Y6
-	VPSHUFB        Y0, Y6, Y14
-	VPXOR          Y14, Y13, Y10
-	VBROADCASTI128 32(R12), Y15
-	VPSHUFB        Y3, Y15, Y1
-	VBROADCASTI128 48(R12), Y12
-	VPSHUFB        Y0, Y12, Y4
-	VPXOR          Y4, Y1, Y9
-	VPBLENDVB      Y8, Y9, Y10, Y2
-	VBROADCASTI128 64(R12), Y7
-	VPSHUFB        Y3, Y7, Y6
-	VBROADCASTI128 80(R12), Y13
-	VPSHUFB        Y0, Y13, Y14
-	VPXOR          Y14, Y6, Y15
-	VBROADCASTI128 96(R12), Y12
-	VPSHUFB        Y3, Y12, Y1
-	VBROADCASTI128 112(R12), Y4
-	VPSHUFB        Y0, Y4, Y10
-	VPXOR          Y10, Y1, Y9
-	VPBLENDVB      Y8, Y9, Y15, Y7
-	VPBLENDVB      Y5, Y7, Y2, Y13
-	VPXOR          Y13, Y11, Y6
-	VMOVDQU        Y6, 64(R15)
-	VMOVDQU        -32(R15), Y14
-	VPADDB         Y14, Y14, Y12
-	VPADDB         Y12, Y12, Y3
-	VPADDB         Y3, Y3, Y4
-	VPANDN         96(DI), Y4, Y0
-	VPAND          64(DI), Y14, Y1
-	VPOR           Y0, Y1, Y10
-	VBROADCASTI128 -128(R13), Y8
-	VPSHUFB        Y1, Y8, Y15
-	VBROADCASTI128 -112(R13), Y9
-	VPSHUFB        Y10, Y9, Y5
-	VPXOR          Y5, Y15, Y2
-	VBROADCASTI128 -96(R13), Y7
-	VPSHUFB        Y1, Y7, Y11
-	VBROADCASTI128 -80(R13), Y13
-	VPSHUFB        Y10, Y13, Y6
-	VPXOR          Y6, Y11, Y4
-	VPBLENDVB      Y3, Y4, Y2, Y14
-	VBROADCASTI128 -64(R13), Y8
-	VPSHUFB        Y1, Y8, Y9
-	VBROADCASTI128 -48(R13), Y15
-	VPSHUFB        Y10, Y15, Y5
-	VPXOR          Y5, Y9, Y7
-	VBROADCASTI128 -32(R13), Y13
-	VPSHUFB        Y1, Y13, Y11
-	VBROADCASTI128 -16(R13), Y6
-	VPSHUFB        Y10, Y6, Y2
-	VPXOR          Y2, Y11, Y4
-	VPBLENDVB      Y3, Y4, Y7, Y8
-	VPBLENDVB      Y12, Y8, Y14, Y15
-	VPXOR          96(DI), Y1, Y9
-	VPOR           Y0, Y9, Y5
-	VBROADCASTI128 (R13), Y13
-	VPSHUFB        Y9, Y13, Y6
-	VBROADCASTI128 16(R13), Y10
-	VPSHUFB        Y5, Y10, Y11
-	VPXOR          Y11, Y6, Y2
-	VBROADCASTI128 32(R13), Y7
-	VPSHUFB        Y9, Y7, Y4
-	VBROADCASTI128 48(R13), Y14
-	VPSHUFB        Y5, Y14, Y8
-	VPXOR          Y8, Y4, Y1
-	VPBLENDVB      Y3, Y1, Y2, Y0
-	VBROADCASTI128 64(R13), Y13
-	VPSHUFB        Y9, Y13, Y10
-	VBROADCASTI128 80(R13), Y6
-	VPSHUFB        Y5, Y6, Y11
-	VPXOR          Y11, Y10, Y7
-	VBROADCASTI128 96(R13), Y14
-	VPSHUFB        Y9, Y14, Y4
-	VBROADCASTI128 112(R13), Y8
-	VPSHUFB        Y5, Y8, Y2
-	VPXOR          Y2, Y4, Y1
-	VPBLENDVB      Y3, Y1, Y7, Y13
-	VPBLENDVB      Y12, Y13, Y0, Y6
-	VPXOR          Y6, Y15, Y10
-	VMOVDQU        Y10, 96(R15)
-	VMOVDQU        32(R15), Y11
-	VPADDB         Y11, Y11, Y14
-	VPXOR          128(DI), Y14, Y9
-	VPBLENDVB      Y11, Y9, Y14, Y8
-	VMOVDQU        64(R15), Y5
-	VPADDB         Y5, Y5, Y4
-	VPXOR          128(DI), Y4, Y2
-	VPBLENDVB      Y5, Y2, Y4, Y3
-	VPXOR          Y3, Y8, Y7
-	VMOVDQU        (R15), Y1
-	VPADDB         Y1, Y1, Y12
-	VPXOR          128(DI), Y12, Y0
-	VPBLENDVB      Y1, Y0, Y12, Y13
-	VMOVDQU        96(R15), Y15
-	VPADDB         Y15, Y15, Y6
-	VPXOR          128(DI), Y6, Y10
-	VPBLENDVB      Y15, Y10, Y6, Y11
-	VPXOR          Y11, Y13, Y14
-	VPXOR          Y3, Y13, Y9
-	VPXOR          Y7, Y14, Y5
-	VPADDB         Y5, Y5, Y4
-	VPXOR          128(DI), Y4, Y2
-	VPBLENDVB      Y5, Y2, Y4, Y1
-	VMOVDQU        (R15), Y12
-	VPXOR          32(R15), Y12, Y0
-	VPXOR          64(R15), Y0, Y15
-	VPXOR          96(R15), Y15, Y6
-	VPXOR          Y6, Y1, Y10
-	VPXOR          (R15), Y10, Y11
-	VPXOR          Y8, Y11, Y13
-	VPXOR          96(R15), Y10, Y3
-	VPXOR          Y7, Y3, Y5
-	VPUNPCKLBW     Y5, Y13, Y4
-	VPUNPCKHBW     Y5, Y13, Y2
-	VPXOR          64(R15), Y10, Y12
-	VPXOR          Y14, Y12, Y0
-	VPXOR          32(R15), Y10, Y15
-	VPXOR          Y9, Y15, Y1
-	VPUNPCKLBW     Y1, Y0, Y6
-	VPUNPCKHBW     Y1, Y0, Y11
-	VPUNPCKLWD     Y6, Y4, Y8
-	VPUNPCKLWD     Y11, Y2, Y3
-	VPADDD         Y3, Y8, Y7
-	VPBROADCASTD   4(R10), Y13
-	VPADDD         Y13, Y3, Y5
-	VPADDD         Y7, Y5, Y12
-	VPBROADCASTD   (R10), Y14
-	VPADDD         Y14, Y7, Y10
-	VPXOR          (R8), Y10, Y15
-	VPSRLD         $0x01, Y15, Y9
-	VPSLLD         $0x1f, Y15, Y0
-	VPOR           Y0, Y9, Y1
-	VMOVDQU        Y1, (R8)
-	VMOVDQU        64(R8), Y8
-	VPADDD         Y8, Y8, Y3
-	VPSRLD         $0x1f, Y8, Y13
-	VPXOR          Y13, Y3, Y5
-	VPXOR          Y12, Y5, Y7
-	VMOVDQU        Y7, 64(R8)
-	VPUNPCKHWD     Y6, Y4, Y14
-	VPUNPCKHWD     Y11, Y2, Y10
-	VPADDD         Y10, Y14, Y15
-	VPBROADCASTD   4(R10), Y9
-	VPADDD         Y9, Y10, Y0
-	VPADDD         Y15, Y0, Y1
-	VPBROADCASTD   (R10), Y8
-	VPADDD         Y8, Y15, Y3
-	VPXOR          32(R8), Y3, Y13
-	VPSRLD         $0x01, Y13, Y5
-	VPSLLD         $0x1f, Y13, Y12
-	VPOR           Y12, Y5, Y7
-	VMOVDQU        Y7, 32(R8)
-	VMOVDQU        96(R8), Y4
-	VPADDD         Y4, Y4, Y6
-	VPSRLD         $0x1f, Y4, Y2
-	VPXOR          Y2, Y6, Y11
-	VPXOR          Y1, Y11, Y14
-	VMOVDQU        Y14, 96(R8)
-	VMOVDQU        (R8), Y10
-	VPSHUFB        (DI), Y10, Y9
-	VMOVDQU        32(R8), Y0
-	VPSHUFB        (DI), Y0, Y15
-	VPUNPCKLDQ     Y15, Y9, Y8
-	VPUNPCKHDQ     Y15, Y9, Y3
-	VMOVDQU        64(R8), Y13
-	VPSHUFB        32(DI), Y13, Y5
-	VMOVDQU        96(R8), Y12
-	VPSHUFB        32(DI), Y12, Y7
-	VPUNPCKLDQ     Y7, Y5, Y4
-	VPUNPCKHDQ     Y7, Y5, Y6
-	VPUNPCKLQDQ    Y4, Y8, Y2
-	VMOVDQU        Y2, -128(R15)
-	VPUNPCKHQDQ    Y4, Y8, Y11
-	VMOVDQU        Y11, -96(R15)
-	VPUNPCKLQDQ    Y6, Y3, Y1
-	VMOVDQU        Y1, -64(R15)
-	VPUNPCKHQDQ    Y6, Y3, Y14
-	VMOVDQU        Y14, -32(R15)
-	VMOVDQU        -128(R15), Y10
-	VPADDB         Y10, Y10, Y0
-	VPADDB         Y0, Y0, Y9
-	VPADDB         Y9, Y9, Y15
-	VPANDN         96(DI), Y15, Y13
-	VPAND          64(DI), Y10, Y12
-	VPOR           Y13, Y12, Y5
-	VBROADCASTI128 -128(AX), Y7
-	VPSHUFB        Y12, Y7, Y2
-	VBROADCASTI128 -112(AX), Y8
-	VPSHUFB        Y5, Y8, Y4
-	VPXOR          Y4, Y2, Y11
-	VBROADCASTI128 -96(AX), Y1
-	VPSHUFB        Y12, Y1, Y3
-	VBROADCASTI128 -80(AX), Y6
-	VPSHUFB        Y5, Y6, Y14
-	VPXOR          Y14, Y3, Y15
-	VPBLENDVB      Y9, Y15, Y11, Y10
-	VBROADCASTI128 -64(AX), Y7
-	VPSHUFB        Y12, Y7, Y8
-	VBROADCASTI128 -48(AX), Y2
-	VPSHUFB        Y5, Y2, Y4
-	VPXOR          Y4, Y8, Y1
-	VBROADCASTI128 -32(AX), Y6
-	VPSHUFB        Y12, Y6, Y3
-	VBROADCASTI128 -16(AX), Y14
-	VPSHUFB        Y5, Y14, Y11
-	VPXOR          Y11, Y3, Y15
-	VPBLENDVB      Y9, Y15, Y1, Y7
-	VPBLENDVB      Y0, Y7, Y10, Y2
-	VPXOR          96(DI), Y12, Y8
-	VPOR           Y13, Y8, Y4
-	VBROADCASTI128 (AX), Y6
-	VPSHUFB        Y8, Y6, Y14
-	VBROADCASTI128 16(AX), Y5
-	VPSHUFB        Y4, Y5, Y3
-	VPXOR          Y3, Y14, Y11
-	VBROADCASTI128 32(AX), Y1
-	VPSHUFB        Y8, Y1, Y15
-	VBROADCASTI128 48(AX), Y10
-	VPSHUFB        Y4, Y10, Y7
-	VPXOR          Y7, Y15, Y12
-	VPBLENDVB      Y9, Y12, Y11, Y13
-	VBROADCASTI128 64(AX), Y6
-	VPSHUFB        Y8, Y6, Y5
-	VBROADCASTI128 80(AX), Y14
-	VPSHUFB        Y4, Y14, Y3
-	VPXOR          Y3, Y5, Y1
-	VBROADCASTI128 96(AX), Y10
-	VPSHUFB        Y8, Y10, Y15
-	VBROADCASTI128 112(AX), Y7
-	VPSHUFB        Y4, Y7, Y11
-	VPXOR          Y11, Y15, Y12
-	VPBLENDVB      Y9, Y12, Y1, Y6
-	VPBLENDVB      Y0, Y6, Y13, Y14
-	VPXOR          Y14, Y2, Y5
-	VMOVDQU        Y5, (R15)
-	VMOVDQU        -96(R15), Y3
-	VPADDB         Y3, Y3, Y10
-	VPADDB         Y10, Y10, Y8
-	VPADDB         Y8, Y8, Y7
-	VPANDN         96(DI), Y7, Y4
-	VPAND          64(DI), Y3, Y15
-	VPOR           Y4, Y15, Y11
-	VBROADCASTI128 -128(R11), Y9
-	VPSHUFB        Y15, Y9, Y1
-	VBROADCASTI128 -112(R11), Y12
-	VPSHUFB        Y11, Y12, Y0
-	VPXOR          Y0, Y1, Y13
-	VBROADCASTI128 -96(R11), Y6
-	VPSHUFB        Y15, Y6, Y2
-	VBROADCASTI128 -80(R11), Y14
-	VPSHUFB        Y11, Y14, Y5
-	VPXOR          Y5, Y2, Y7
-	VPBLENDVB      Y8, Y7, Y13, Y3
-	VBROADCASTI128 -64(R11), Y9
-	VPSHUFB        Y15, Y9, Y12
-	VBROADCASTI128 -48(R11), Y1
-	VPSHUFB        Y11, Y1, Y0
-	VPXOR          Y0, Y12, Y6
-	VBROADCASTI128 -32(R11), Y14
-	VPSHUFB        Y15, Y14, Y2
-	VBROADCASTI128 -16(R11), Y5
-	VPSHUFB        Y11, Y5, Y13
-	VPXOR          Y13, Y2, Y7
-	VPBLENDVB      Y8, Y7, Y6, Y9
-	VPBLENDVB      Y10, Y9, Y3, Y1
-	VPXOR          96(DI), Y15, Y12
-	VPOR           Y4, Y12, Y0
-	VBROADCASTI128 (R11), Y14
-	VPSHUFB        Y12, Y14, Y5
-	VBROADCASTI128 16(R11), Y11
-	VPSHUFB        Y0, Y11, Y2
-	VPXOR          Y2, Y5, Y13
-	VBROADCASTI128 32(R11), Y6
-	VPSHUFB        Y12, Y6, Y7
-	VBROADCASTI128 48(R11), Y3
-	VPSHUFB        Y0, Y3, Y9
-	VPXOR          Y9, Y7, Y15
-	VPBLENDVB      Y8, Y15, Y13, Y4
-	VBROADCASTI128 64(R11), Y14
-	VPSHUFB        Y12, Y14, Y11
-	VBROADCASTI128 80(R11), Y5
-	VPSHUFB        Y0, Y5, Y2
-	VPXOR          Y2, Y11, Y6
-	VBROADCASTI128 96(R11), Y3
-	VPSHUFB        Y12, Y3, Y7
-	VBROADCASTI128 112(R11), Y9
-	VPSHUFB        Y0, Y9, Y13
-	VPXOR          Y13, Y7, Y15
-	VPBLENDVB      Y8, Y15, Y6, Y14
-	VPBLENDVB      Y10, Y14, Y4, Y5
-	VPXOR          Y5, Y1, Y11
-	VMOVDQU        Y11, 32(R15)
-	VMOVDQU        -64(R15), Y2
-	VPADDB         Y2, Y2, Y3
-	VPADDB         Y3, Y3, Y12
-	VPADDB         Y12, Y12, Y9
-	VPANDN         96(DI), Y9, Y0
-	VPAND          64(DI), Y2, Y7
-	VPOR           Y0, Y7, Y13
-	VBROADCASTI128 -128(R12), Y8
-	VPSHUFB        Y7, Y8, Y6
-	VBROADCASTI128 -112(R12), Y15
-	VPSHUFB        Y13, Y15, Y10
-	VPXOR          Y10, Y6, Y4
-	VBROADCASTI128 -96(R12), Y14
-	VPSHUFB        Y7, Y14, Y1
-	VBROADCASTI128 -80(R12), Y5
-	VPSHUFB        Y13, Y5, Y11
-	VPXOR          Y11, Y1, Y9
-	VPBLENDVB      Y12, Y9, Y4, Y2
-	VBROADCASTI128 -64(R12), Y8
-	VPSHUFB        Y7, Y8, Y15
-	VBROADCASTI128 -48(R12), Y6
-	VPSHUFB        Y13, Y6, Y10
-	VPXOR          Y10, Y15, Y14
-	VBROADCASTI128 -32(R12), Y5
-	VPSHUFB        Y7, Y5, Y1
-	VBROADCASTI128 -16(R12), Y11
-	VPSHUFB        Y13, Y11, Y4
-	VPXOR          Y4, Y1, Y9
-	VPBLENDVB      Y12, Y9, Y14, Y8
-	VPBLENDVB      Y3, Y8, Y2, Y6
-	VPXOR          96(DI), Y7, Y15
-	VPOR           Y0, Y15, Y10
-	VBROADCASTI128 (R12), Y5
-	VPSHUFB        Y15, Y5, Y11
-	VBROADCASTI128 16(R12), Y13
-	VPSHUFB        Y10, Y13, Y1
-	VPXOR          Y1, Y11, Y4
-	VBROADCASTI128 32(R12), Y14
-	VPSHUFB        Y15, Y14, Y9
-	VBROADCASTI128 48(R12), Y2
-	VPSHUFB        Y10, Y2, Y8
-	VPXOR          Y8, Y9, Y7
-	VPBLENDVB      Y12, Y7, Y4, Y0
-	VBROADCASTI128 64(R12), Y5
-	VPSHUFB        Y15, Y5, Y13
-	VBROADCASTI128 80(R12), Y11
-	VPSHUFB        Y10, Y11, Y1
-	VPXOR          Y1, Y13, Y14
-	VBROADCASTI128 96(R12), Y2
-	VPSHUFB        Y15, Y2, Y9
-	VBROADCASTI128 112(R12), Y8
-	VPSHUFB        Y10, Y8, Y4
-	VPXOR          Y4, Y9, Y7
-	VPBLENDVB      Y12, Y7, Y14, Y5
-	VPBLENDVB      Y3, Y5, Y0, Y11
-	VPXOR          Y11, Y6, Y13
-	VMOVDQU        Y13, 64(R15)
-	VMOVDQU        -32(R15), Y1
+	VPADDB         Y0, Y0, Y1
 	VPADDB         Y1, Y1, Y2
-	VPADDB         Y2, Y2, Y15
-	VPADDB         Y15, Y15, Y8
-	VPANDN         96(DI), Y8, Y10
-	VPAND          64(DI), Y1, Y9
-	VPOR           Y10, Y9, Y4
-	VBROADCASTI128 -128(R13), Y12
-	VPSHUFB        Y9, Y12, Y14
+	VPADDB         Y2, Y2, Y3
+	VPANDN         96(DI), Y3, Y4
+	VPAND          64(DI), Y0, Y5
+	VPOR           Y4, Y5, Y6
+	VBROADCASTI128 -128(AX), Y7
+	VPSHUFB        Y5, Y7, Y8
+	VBROADCASTI128 -112(AX), Y9
+	VPSHUFB        Y6, Y9, Y10
+	VPXOR          Y10, Y8, Y11
+	VBROADCASTI128 -96(AX), Y12
+	VPSHUFB        Y5, Y12, Y13
+	VBROADCASTI128 -80(AX), Y14
+	VPSHUFB        Y6, Y14, Y15
+	VPXOR          Y15, Y13, Y3
+	VPBLENDVB      Y2, Y3, Y11, Y0
+	VBROADCASTI128 -64(AX), Y7
+	VPSHUFB        Y5, Y7, Y9
+	VBROADCASTI128 -48(AX), Y8
+	VPSHUFB        Y6, Y8, Y10
+	VPXOR          Y10, Y9, Y12
+	VBROADCASTI128 -32(AX), Y14
+	VPSHUFB        Y5, Y14, Y13
+	VBROADCASTI128 -16(AX), Y15
+	VPSHUFB        Y6, Y15, Y11
+	VPXOR          Y11, Y13, Y3
+	VPBLENDVB      Y2, Y3, Y12, Y7
+	VPBLENDVB      Y1, Y7, Y0, Y8
+	VPXOR          96(DI), Y5, Y9
+	VPOR           Y4, Y9, Y10
+	VBROADCASTI128 (AX), Y14
+	VPSHUFB        Y9, Y14, Y15
+	VBROADCASTI128 16(AX), Y6
+	VPSHUFB        Y10, Y6, Y13
+	VPXOR          Y13, Y15, Y11
+	VBROADCASTI128 32(AX), Y12
+	VPSHUFB        Y9, Y12, Y3
+	VBROADCASTI128 48(AX), Y0
+	VPSHUFB        Y10, Y0, Y7
+	VPXOR          Y7, Y3, Y5
+	VPBLENDVB      Y2, Y5, Y11, Y4
+	VBROADCASTI128 64(AX), Y14
+	VPSHUFB        Y9, Y14, Y6
+	VBROADCASTI128 80(AX), Y15
+	VPSHUFB        Y10, Y15, Y13
+	VPXOR          Y13, Y6, Y12
+	VBROADCASTI128 96(AX), Y0
+	VPSHUFB        Y9, Y0, Y3
+	VBROADCASTI128 112(AX), Y7
+	VPSHUFB        Y10, Y7, Y11
+	VPXOR          Y11, Y3, Y5
+	VPBLENDVB      Y2, Y5, Y12, Y14
+	VPBLENDVB      Y1, Y14, Y4, Y15
+	VPXOR          Y15, Y8, Y6
+	VMOVDQU        Y6, (R15)
+	VMOVDQU        -96(R15), Y13
+	VPADDB         Y13, Y13, Y0
+	VPADDB         Y0, Y0, Y9
+	VPADDB         Y9, Y9, Y7
+	VPANDN         96(DI), Y7, Y10
+	VPAND          64(DI), Y13, Y3
+	VPOR           Y10, Y3, Y11
+	VBROADCASTI128 -128(R11), Y2
+	VPSHUFB        Y3, Y2, Y12
+	VBROADCASTI128 -112(R11), Y5
+	VPSHUFB        Y11, Y5, Y1
+	VPXOR          Y1, Y12, Y4
+	VBROADCASTI128 -96(R11), Y14
+	VPSHUFB        Y3, Y14, Y8
+	VBROADCASTI128 -80(R11), Y15
+	VPSHUFB        Y11, Y15, Y6
+	VPXOR          Y6, Y8, Y7
+	VPBLENDVB      Y9, Y7, Y4, Y13
+	VBROADCASTI128 -64(R11), Y2
+	VPSHUFB        Y3, Y2, Y5
+	VBROADCASTI128 -48(R11), Y12
+	VPSHUFB        Y11, Y12, Y1
+	VPXOR          Y1, Y5, Y14
+	VBROADCASTI128 -32(R11), Y15
+	VPSHUFB        Y3, Y15, Y8
+	VBROADCASTI128 -16(R11), Y6
+	VPSHUFB        Y11, Y6, Y4
+	VPXOR          Y4, Y8, Y7
+	VPBLENDVB      Y9, Y7, Y14, Y2
+	VPBLENDVB      Y0, Y2, Y13, Y12
+	VPXOR          96(DI), Y3, Y5
+	VPOR           Y10, Y5, Y1
+	VBROADCASTI128 (R11), Y15
+	VPSHUFB        Y5, Y15, Y6
+	VBROADCASTI128 16(R11), Y11
+	VPSHUFB        Y1, Y11, Y8
+	VPXOR          Y8, Y6, Y4
+	VBROADCASTI128 32(R11), Y14
+	VPSHUFB        Y5, Y14, Y7
+	VBROADCASTI128 48(R11), Y13
+	VPSHUFB        Y1, Y13, Y2
+	VPXOR          Y2, Y7, Y3
+	VPBLENDVB      Y9, Y3, Y4, Y10
+	VBROADCASTI128 64(R11), Y15
+	VPSHUFB        Y5, Y15, Y11
+	VBROADCASTI128 80(R11), Y6
+	VPSHUFB        Y1, Y6, Y8
+	VPXOR          Y8, Y11, Y14
+	VBROADCASTI128 96(R11), Y13
+	VPSHUFB        Y5, Y13, Y7
+	VBROADCASTI128 112(R11), Y2
+	VPSHUFB        Y1, Y2, Y4
+	VPXOR          Y4, Y7, Y3
+	VPBLENDVB      Y9, Y3, Y14, Y15
+	VPBLENDVB      Y0, Y15, Y10, Y6
+	VPXOR          Y6, Y12, Y11
+	VMOVDQU        Y11, 32(R15)
+	VMOVDQU        -64(R15), Y8
+	VPADDB         Y8, Y8, Y13
+	VPADDB         Y13, Y13, Y5
+	VPADDB         Y5, Y5, Y2
+	VPANDN         96(DI), Y2, Y1
+	VPAND          64(DI), Y8, Y7
+	VPOR           Y1, Y7, Y4
+	VBROADCASTI128 -128(R12), Y9
+	VPSHUFB        Y7, Y9, Y14
+	VBROADCASTI128 -112(R12), Y3
+	VPSHUFB        Y4, Y3, Y0
+	VPXOR          Y0, Y14, Y10
+	VBROADCASTI128 -96(R12), Y15
+	VPSHUFB        Y7, Y15, Y12
+	VBROADCASTI128 -80(R12), Y6
+	VPSHUFB        Y4, Y6, Y11
+	VPXOR          Y11, Y12, Y2
+	VPBLENDVB      Y5, Y2, Y10, Y8
+	VBROADCASTI128 -64(R12), Y9
+	VPSHUFB        Y7, Y9, Y3
+	VBROADCASTI128 -48(R12), Y14
+	VPSHUFB        Y4, Y14, Y0
+	VPXOR          Y0, Y3, Y15
+	VBROADCASTI128 -32(R12), Y6
+	VPSHUFB        Y7, Y6, Y12
+	VBROADCASTI128 -16(R12), Y11
+	VPSHUFB        Y4, Y11, Y10
+	VPXOR          Y10, Y12, Y2
+	VPBLENDVB      Y5, Y2, Y15, Y9
+	VPBLENDVB      Y13, Y9, Y8, Y14
+	VPXOR          96(DI), Y7, Y3
+	VPOR           Y1, Y3, Y0
+	VBROADCASTI128 (R12), Y6
+	VPSHUFB        Y3, Y6, Y11
+	VBROADCASTI128 16(R12), Y4
+	VPSHUFB        Y0, Y4, Y12
+	VPXOR          Y12, Y11, Y10
+	VBROADCASTI128 32(R12), Y15
+	VPSHUFB        Y3, Y15, Y2
+	VBROADCASTI128 48(R12), Y8
+	VPSHUFB        Y0, Y8, Y9
+	VPXOR          Y9, Y2, Y7
+	VPBLENDVB      Y5, Y7, Y10, Y1
+	VBROADCASTI128 64(R12), Y6
+	VPSHUFB        Y3, Y6, Y4
+	VBROADCASTI128 80(R12), Y11
+	VPSHUFB        Y0, Y11, Y12
+	VPXOR          Y12, Y4, Y15
+	VBROADCASTI128 96(R12), Y8
+	VPSHUFB        Y3, Y8, Y2
+	VBROADCASTI128 112(R12), Y9
+	VPSHUFB        Y0, Y9, Y10
+	VPXOR          Y10, Y2, Y7
+	VPBLENDVB      Y5, Y7, Y15, Y6
+	VPBLENDVB      Y13, Y6, Y1, Y11
+	VPXOR          Y11, Y14, Y4
+	VMOVDQU        Y4, 64(R15)
+	VMOVDQU        -32(R15), Y12
+	VPADDB         Y12, Y12, Y8
+	VPADDB         Y8, Y8, Y3
+	VPADDB         Y3, Y3, Y9
+	VPANDN         96(DI), Y9, Y0
+	VPAND          64(DI), Y12, Y2
+	VPOR           Y0, Y2, Y10
+	VBROADCASTI128 -128(R13), Y5
+	VPSHUFB        Y2, Y5, Y15
 	VBROADCASTI128 -112(R13), Y7
-	VPSHUFB        Y4, Y7, Y3
-	VPXOR          Y3, Y14, Y0
-	VBROADCASTI128 -96(R13), Y5
-	VPSHUFB        Y9, Y5, Y6
+	VPSHUFB        Y10, Y7, Y13
+	VPXOR          Y13, Y15, Y1
+	VBROADCASTI128 -96(R13), Y6
+	VPSHUFB        Y2, Y6, Y14
 	VBROADCASTI128 -80(R13), Y11
-	VPSHUFB        Y4, Y11, Y13
-	VPXOR          Y13, Y6, Y8
-	VPBLENDVB      Y15, Y8, Y0, Y1
-	VBROADCASTI128 -64(R13), Y12
-	VPSHUFB        Y9, Y12, Y7
-	VBROADCASTI128 -48(R13), Y14
-	VPSHUFB        Y4, Y14, Y3
-	VPXOR          Y3, Y7, Y5
+	VPSHUFB        Y10, Y11, Y4
+	VPXOR          Y4, Y14, Y9
+	VPBLENDVB      Y3, Y9, Y1, Y12
+	VBROADCASTI128 -64(R13), Y5
+	VPSHUFB        Y2, Y5, Y7
+	VBROADCASTI128 -48(R13), Y15
+	VPSHUFB        Y10, Y15, Y13
+	VPXOR          Y13, Y7, Y6
 	VBROADCASTI128 -32(R13), Y11
-	VPSHUFB        Y9, Y11, Y6
-	VBROADCASTI128 -16(R13), Y13
-	VPSHUFB        Y4, Y13, Y0
-	VPXOR          Y0, Y6, Y8
-	VPBLENDVB      Y15, Y8, Y5, Y12
-	VPBLENDVB      Y2, Y12, Y1, Y14
-	VPXOR          96(DI), Y9, Y7
-	VPOR           Y10, Y7, Y3
+	VPSHUFB        Y2, Y11, Y14
+	VBROADCASTI128 -16(R13), Y4
+	VPSHUFB        Y10, Y4, Y1
+	VPXOR          Y1, Y14, Y9
+	VPBLENDVB      Y3, Y9, Y6, Y5
+	VPBLENDVB      Y8, Y5, Y12, Y15
+	VPXOR          96(DI), Y2, Y7
+	VPOR           Y0, Y7, Y13
 	VBROADCASTI128 (R13), Y11
-	VPSHUFB        Y7, Y11, Y13
-	VBROADCASTI128 16(R13), Y4
-	VPSHUFB        Y3, Y4, Y6
-	VPXOR          Y6, Y13, Y0
-	VBROADCASTI128 32(R13), Y5
-	VPSHUFB        Y7, Y5, Y8
-	VBROADCASTI128 48(R13), Y1
-	VPSHUFB        Y3, Y1, Y12
-	VPXOR          Y12, Y8, Y9
-	VPBLENDVB      Y15, Y9, Y0, Y10
-	VBROADCASTI128 64(R13), Y11
 	VPSHUFB        Y7, Y11, Y4
-	VBROADCASTI128 80(R13), Y13
-	VPSHUFB        Y3, Y13, Y6
-	VPXOR          Y6, Y4, Y5
-	VBROADCASTI128 96(R13), Y1
-	VPSHUFB        Y7, Y1, Y8
-	VBROADCASTI128 112(R13), Y12
-	VPSHUFB        Y3, Y12, Y0
-	VPXOR          Y0, Y8, Y9
-	VPBLENDVB      Y15, Y9, Y5, Y11
-	VPBLENDVB      Y2, Y11, Y10, Y13
-	VPXOR          Y13, Y14, Y4
-	VMOVDQU        Y4, 96(R15)
-	VMOVDQU        32(R15), Y6
-	VPADDB         Y6, Y6, Y1
-	VPXOR          128(DI), Y1, Y7
-	VPBLENDVB      Y6, Y7, Y1, Y12
-	VMOVDQU        64(R15), Y3
-	VPADDB         Y3, Y3, Y8
-	VPXOR          128(DI), Y8, Y0
-	VPBLENDVB      Y3, Y0, Y8, Y15
-	VPXOR          Y15, Y12, Y5
+	VBROADCASTI128 16(R13), Y10
+	VPSHUFB        Y13, Y10, Y14
+	VPXOR          Y14, Y4, Y1
+	VBROADCASTI128 32(R13), Y6
+	VPSHUFB        Y7, Y6, Y9
+	VBROADCASTI128 48(R13), Y12
+	VPSHUFB        Y13, Y12, Y5
+	VPXOR          Y5, Y9, Y2
+	VPBLENDVB      Y3, Y2, Y1, Y0
+	VBROADCASTI128 64(R13), Y11
+	VPSHUFB        Y7, Y11, Y10
+	VBROADCASTI128 80(R13), Y4
+	VPSHUFB        Y13, Y4, Y14
+	VPXOR          Y14, Y10, Y6
+	VBROADCASTI128 96(R13), Y12
+	VPSHUFB        Y7, Y12, Y9
+	VBROADCASTI128 112(R13), Y5
+	VPSHUFB        Y13, Y5, Y1
+	VPXOR          Y1, Y9, Y2
+	VPBLENDVB      Y3, Y2, Y6, Y11
+	VPBLENDVB      Y8, Y11, Y0, Y4
+	VPXOR          Y4, Y15, Y10
+	VMOVDQU        Y10, 96(R15)
+	VMOVDQU        32(R15), Y0
+	VPADDB         Y0, Y0, Y1
+	VPXOR          128(DI), Y1, Y2
+	VPBLENDVB      Y0, Y2, Y1, Y3
+	VMOVDQU        64(R15), Y4
+	VPADDB         Y4, Y4, Y5
+	VPXOR          128(DI), Y5, Y6
+	VPBLENDVB      Y4, Y6, Y5, Y7
+	VPXOR          Y7, Y3, Y8
 	VMOVDQU        (R15), Y9
-	VPADDB         Y9, Y9, Y2
-	VPXOR          128(DI), Y2, Y10
-	VPBLENDVB      Y9, Y10, Y2, Y11
-	VMOVDQU        96(R15), Y14
-	VPADDB         Y14, Y14, Y13
-	VPXOR          128(DI), Y13, Y4
-	VPBLENDVB      Y14, Y4, Y13, Y6
-	VPXOR          Y6, Y11, Y1
-	VPXOR          Y15, Y11, Y7
-	VPXOR          Y5, Y1, Y3
-	VPADDB         Y3, Y3, Y8
-	VPXOR          128(DI), Y8, Y0
-	VPBLENDVB      Y3, Y0, Y8, Y9
-	VMOVDQU        (R15), Y2
-	VPXOR          32(R15), Y2, Y10
-	VPXOR          64(R15), Y10, Y14
-	VPXOR          96(R15), Y14, Y13
-	VPXOR          Y13, Y9, Y4
-	VPXOR          (R15), Y4, Y6
-	VPXOR          Y12, Y6, Y11
-	VPXOR          96(R15), Y4, Y15
-	VPXOR          Y5, Y15, Y3
-	VPUNPCKLBW     Y3, Y11, Y8
-	VPUNPCKHBW     Y3, Y11, Y0
-	VPXOR          64(R15), Y4, Y2
-	VPXOR          Y1, Y2, Y10
-	VPXOR          32(R15), Y4, Y14
-	VPXOR          Y7, Y14, Y9
-	VPUNPCKLBW     Y9, Y10, Y13
-	VPUNPCKHBW     Y9, Y10, Y6
-	VPUNPCKLWD     Y13, Y8, Y12
-	VPUNPCKLWD     Y6, Y0, Y15
-	VPADDD         Y15, Y12, Y5
-	VPBROADCASTD   12(R10), Y11
-	VPADDD         Y11, Y15, Y3
-	VPADDD         Y5, Y3, Y2
+	VPADDB         Y9, Y9, Y10
+	VPXOR          128(DI), Y10, Y11
+	VPBLENDVB      Y9, Y11, Y10, Y12
+	VMOVDQU        96(R15), Y13
+	VPADDB         Y13, Y13, Y14
+	VPXOR          128(DI), Y14, Y15
+	VPBLENDVB      Y13, Y15, Y14, Y0
+	VPXOR          Y0, Y12, Y1
+	VPXOR          Y7, Y12, Y2
+	VPXOR          Y8, Y1, Y4
+	VPADDB         Y4, Y4, Y5
+	VPXOR          128(DI), Y5, Y6
+	VPBLENDVB      Y4, Y6, Y5, Y9
+	VMOVDQU        (R15), Y10
+	VPXOR          32(R15), Y10, Y11
+	VPXOR          64(R15), Y11, Y13
+	VPXOR          96(R15), Y13, Y14
+	VPXOR          Y14, Y9, Y15
+	VPXOR          (R15), Y15, Y0
+	VPXOR          Y3, Y0, Y12
+	VPXOR          96(R15), Y15, Y7
+	VPXOR          Y8, Y7, Y4
+	VPUNPCKLBW     Y4, Y12, Y5
+	VPUNPCKHBW     Y4, Y12, Y6
+	VPXOR          64(R15), Y15, Y10
+	VPXOR          Y1, Y10, Y11
+	VPXOR          32(R15), Y15, Y13
+	VPXOR          Y2, Y13, Y9
+	VPUNPCKLBW     Y9, Y11, Y14
+	VPUNPCKHBW     Y9, Y11, Y0
+	VPUNPCKLWD     Y14, Y5, Y3
+	VPUNPCKLWD     Y0, Y6, Y7
+	VPADDD         Y7, Y3, Y8
+	VPBROADCASTD   4(R10), Y12
+	VPADDD         Y12, Y7, Y4
+	VPADDD         Y8, Y4, Y10
+	VPBROADCASTD   (R10), Y1
+	VPADDD         Y1, Y8, Y15
+	VPXOR          (R8), Y15, Y13
+	VPSRLD         $0x01, Y13, Y2
+	VPSLLD         $0x1f, Y13, Y11
+	VPOR           Y11, Y2, Y9
+	VMOVDQU        Y9, (R8)
+	VMOVDQU        64(R8), Y3
+	VPADDD         Y3, Y3, Y7
+	VPSRLD         $0x1f, Y3, Y12
+	VPXOR          Y12, Y7, Y4
+	VPXOR          Y10, Y4, Y8
+	VMOVDQU        Y8, 64(R8)
+	VPUNPCKHWD     Y14, Y5, Y1
+	VPUNPCKHWD     Y0, Y6, Y15
+	VPADDD         Y15, Y1, Y13
+	VPBROADCASTD   4(R10), Y2
+	VPADDD         Y2, Y15, Y11
+	VPADDD         Y13, Y11, Y9
+	VPBROADCASTD   (R10), Y3
+	VPADDD         Y3, Y13, Y7
+	VPXOR          32(R8), Y7, Y12
+	VPSRLD         $0x01, Y12, Y4
+	VPSLLD         $0x1f, Y12, Y10
+	VPOR           Y10, Y4, Y8
+	VMOVDQU        Y8, 32(R8)
+	VMOVDQU        96(R8), Y5
+	VPADDD         Y5, Y5, Y14
+	VPSRLD         $0x1f, Y5, Y6
+	VPXOR          Y6, Y14, Y0
+	VPXOR          Y9, Y0, Y1
+	VMOVDQU        Y1, 96(R8)
+	VMOVDQU        (R8), Y0
+	VPSHUFB        (DI), Y0, Y1
+	VMOVDQU        32(R8), Y2
+	VPSHUFB        (DI), Y2, Y3
+	VPUNPCKLDQ     Y3, Y1, Y4
+	VPUNPCKHDQ     Y3, Y1, Y5
+	VMOVDQU        64(R8), Y6
+	VPSHUFB        32(DI), Y6, Y7
+	VMOVDQU        96(R8), Y8
+	VPSHUFB        32(DI), Y8, Y9
+	VPUNPCKLDQ     Y9, Y7, Y10
+	VPUNPCKHDQ     Y9, Y7, Y11
+	VPUNPCKLQDQ    Y10, Y4, Y12
+	VMOVDQU        Y12, -128(R15)
+	VPUNPCKHQDQ    Y10, Y4, Y13
+	VMOVDQU        Y13, -96(R15)
+	VPUNPCKLQDQ    Y11, Y5, Y14
+	VMOVDQU        Y14, -64(R15)
+	VPUNPCKHQDQ    Y11, Y5, Y15
+	VMOVDQU        Y15, -32(R15)
+	VMOVDQU        -128(R15), Y0
+	VPADDB         Y0, Y0, Y1
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y2, Y3
+	VPANDN         96(DI), Y3, Y4
+	VPAND          64(DI), Y0, Y5
+	VPOR           Y4, Y5, Y6
+	VBROADCASTI128 -128(AX), Y7
+	VPSHUFB        Y5, Y7, Y8
+	VBROADCASTI128 -112(AX), Y9
+	VPSHUFB        Y6, Y9, Y10
+	VPXOR          Y10, Y8, Y11
+	VBROADCASTI128 -96(AX), Y12
+	VPSHUFB        Y5, Y12, Y13
+	VBROADCASTI128 -80(AX), Y14
+	VPSHUFB        Y6, Y14, Y15
+	VPXOR          Y15, Y13, Y3
+	VPBLENDVB      Y2, Y3, Y11, Y0
+	VBROADCASTI128 -64(AX), Y7
+	VPSHUFB        Y5, Y7, Y9
+	VBROADCASTI128 -48(AX), Y8
+	VPSHUFB        Y6, Y8, Y10
+	VPXOR          Y10, Y9, Y12
+	VBROADCASTI128 -32(AX), Y14
+	VPSHUFB        Y5, Y14, Y13
+	VBROADCASTI128 -16(AX), Y15
+	VPSHUFB        Y6, Y15, Y11
+	VPXOR          Y11, Y13, Y3
+	VPBLENDVB      Y2, Y3, Y12, Y7
+	VPBLENDVB      Y1, Y7, Y0, Y8
+	VPXOR          96(DI), Y5, Y9
+	VPOR           Y4, Y9, Y10
+	VBROADCASTI128 (AX), Y14
+	VPSHUFB        Y9, Y14, Y15
+	VBROADCASTI128 16(AX), Y6
+	VPSHUFB        Y10, Y6, Y13
+	VPXOR          Y13, Y15, Y11
+	VBROADCASTI128 32(AX), Y12
+	VPSHUFB        Y9, Y12, Y3
+	VBROADCASTI128 48(AX), Y0
+	VPSHUFB        Y10, Y0, Y7
+	VPXOR          Y7, Y3, Y5
+	VPBLENDVB      Y2, Y5, Y11, Y4
+	VBROADCASTI128 64(AX), Y14
+	VPSHUFB        Y9, Y14, Y6
+	VBROADCASTI128 80(AX), Y15
+	VPSHUFB        Y10, Y15, Y13
+	VPXOR          Y13, Y6, Y12
+	VBROADCASTI128 96(AX), Y0
+	VPSHUFB        Y9, Y0, Y3
+	VBROADCASTI128 112(AX), Y7
+	VPSHUFB        Y10, Y7, Y11
+	VPXOR          Y11, Y3, Y5
+	VPBLENDVB      Y2, Y5, Y12, Y14
+	VPBLENDVB      Y1, Y14, Y4, Y15
+	VPXOR          Y15, Y8, Y6
+	VMOVDQU        Y6, (R15)
+	VMOVDQU        -96(R15), Y13
+	VPADDB         Y13, Y13, Y0
+	VPADDB         Y0, Y0, Y9
+	VPADDB         Y9, Y9, Y7
+	VPANDN         96(DI), Y7, Y10
+	VPAND          64(DI), Y13, Y3
+	VPOR           Y10, Y3, Y11
+	VBROADCASTI128 -128(R11), Y2
+	VPSHUFB        Y3, Y2, Y12
+	VBROADCASTI128 -112(R11), Y5
+	VPSHUFB        Y11, Y5, Y1
+	VPXOR          Y1, Y12, Y4
+	VBROADCASTI128 -96(R11), Y14
+	VPSHUFB        Y3, Y14, Y8
+	VBROADCASTI128 -80(R11), Y15
+	VPSHUFB        Y11, Y15, Y6
+	VPXOR          Y6, Y8, Y7
+	VPBLENDVB      Y9, Y7, Y4, Y13
+	VBROADCASTI128 -64(R11), Y2
+	VPSHUFB        Y3, Y2, Y5
+	VBROADCASTI128 -48(R11), Y12
+	VPSHUFB        Y11, Y12, Y1
+	VPXOR          Y1, Y5, Y14
+	VBROADCASTI128 -32(R11), Y15
+	VPSHUFB        Y3, Y15, Y8
+	VBROADCASTI128 -16(R11), Y6
+	VPSHUFB        Y11, Y6, Y4
+	VPXOR          Y4, Y8, Y7
+	VPBLENDVB      Y9, Y7, Y14, Y2
+	VPBLENDVB      Y0, Y2, Y13, Y12
+	VPXOR          96(DI), Y3, Y5
+	VPOR           Y10, Y5, Y1
+	VBROADCASTI128 (R11), Y15
+	VPSHUFB        Y5, Y15, Y6
+	VBROADCASTI128 16(R11), Y11
+	VPSHUFB        Y1, Y11, Y8
+	VPXOR          Y8, Y6, Y4
+	VBROADCASTI128 32(R11), Y14
+	VPSHUFB        Y5, Y14, Y7
+	VBROADCASTI128 48(R11), Y13
+	VPSHUFB        Y1, Y13, Y2
+	VPXOR          Y2, Y7, Y3
+	VPBLENDVB      Y9, Y3, Y4, Y10
+	VBROADCASTI128 64(R11), Y15
+	VPSHUFB        Y5, Y15, Y11
+	VBROADCASTI128 80(R11), Y6
+	VPSHUFB        Y1, Y6, Y8
+	VPXOR          Y8, Y11, Y14
+	VBROADCASTI128 96(R11), Y13
+	VPSHUFB        Y5, Y13, Y7
+	VBROADCASTI128 112(R11), Y2
+	VPSHUFB        Y1, Y2, Y4
+	VPXOR          Y4, Y7, Y3
+	VPBLENDVB      Y9, Y3, Y14, Y15
+	VPBLENDVB      Y0, Y15, Y10, Y6
+	VPXOR          Y6, Y12, Y11
+	VMOVDQU        Y11, 32(R15)
+	VMOVDQU        -64(R15), Y8
+	VPADDB         Y8, Y8, Y13
+	VPADDB         Y13, Y13, Y5
+	VPADDB         Y5, Y5, Y2
+	VPANDN         96(DI), Y2, Y1
+	VPAND          64(DI), Y8, Y7
+	VPOR           Y1, Y7, Y4
+	VBROADCASTI128 -128(R12), Y9
+	VPSHUFB        Y7, Y9, Y14
+	VBROADCASTI128 -112(R12), Y3
+	VPSHUFB        Y4, Y3, Y0
+	VPXOR          Y0, Y14, Y10
+	VBROADCASTI128 -96(R12), Y15
+	VPSHUFB        Y7, Y15, Y12
+	VBROADCASTI128 -80(R12), Y6
+	VPSHUFB        Y4, Y6, Y11
+	VPXOR          Y11, Y12, Y2
+	VPBLENDVB      Y5, Y2, Y10, Y8
+	VBROADCASTI128 -64(R12), Y9
+	VPSHUFB        Y7, Y9, Y3
+	VBROADCASTI128 -48(R12), Y14
+	VPSHUFB        Y4, Y14, Y0
+	VPXOR          Y0, Y3, Y15
+	VBROADCASTI128 -32(R12), Y6
+	VPSHUFB        Y7, Y6, Y12
+	VBROADCASTI128 -16(R12), Y11
+	VPSHUFB        Y4, Y11, Y10
+	VPXOR          Y10, Y12, Y2
+	VPBLENDVB      Y5, Y2, Y15, Y9
+	VPBLENDVB      Y13, Y9, Y8, Y14
+	VPXOR          96(DI), Y7, Y3
+	VPOR           Y1, Y3, Y0
+	VBROADCASTI128 (R12), Y6
+	VPSHUFB        Y3, Y6, Y11
+	VBROADCASTI128 16(R12), Y4
+	VPSHUFB        Y0, Y4, Y12
+	VPXOR          Y12, Y11, Y10
+	VBROADCASTI128 32(R12), Y15
+	VPSHUFB        Y3, Y15, Y2
+	VBROADCASTI128 48(R12), Y8
+	VPSHUFB        Y0, Y8, Y9
+	VPXOR          Y9, Y2, Y7
+	VPBLENDVB      Y5, Y7, Y10, Y1
+	VBROADCASTI128 64(R12), Y6
+	VPSHUFB        Y3, Y6, Y4
+	VBROADCASTI128 80(R12), Y11
+	VPSHUFB        Y0, Y11, Y12
+	VPXOR          Y12, Y4, Y15
+	VBROADCASTI128 96(R12), Y8
+	VPSHUFB        Y3, Y8, Y2
+	VBROADCASTI128 112(R12), Y9
+	VPSHUFB        Y0, Y9, Y10
+	VPXOR          Y10, Y2, Y7
+	VPBLENDVB      Y5, Y7, Y15, Y6
+	VPBLENDVB      Y13, Y6, Y1, Y11
+	VPXOR          Y11, Y14, Y4
+	VMOVDQU        Y4, 64(R15)
+	VMOVDQU        -32(R15), Y12
+	VPADDB         Y12, Y12, Y8
+	VPADDB         Y8, Y8, Y3
+	VPADDB         Y3, Y3, Y9
+	VPANDN         96(DI), Y9, Y0
+	VPAND          64(DI), Y12, Y2
+	VPOR           Y0, Y2, Y10
+	VBROADCASTI128 -128(R13), Y5
+	VPSHUFB        Y2, Y5, Y15
+	VBROADCASTI128 -112(R13), Y7
+	VPSHUFB        Y10, Y7, Y13
+	VPXOR          Y13, Y15, Y1
+	VBROADCASTI128 -96(R13), Y6
+	VPSHUFB        Y2, Y6, Y14
+	VBROADCASTI128 -80(R13), Y11
+	VPSHUFB        Y10, Y11, Y4
+	VPXOR          Y4, Y14, Y9
+	VPBLENDVB      Y3, Y9, Y1, Y12
+	VBROADCASTI128 -64(R13), Y5
+	VPSHUFB        Y2, Y5, Y7
+	VBROADCASTI128 -48(R13), Y15
+	VPSHUFB        Y10, Y15, Y13
+	VPXOR          Y13, Y7, Y6
+	VBROADCASTI128 -32(R13), Y11
+	VPSHUFB        Y2, Y11, Y14
+	VBROADCASTI128 -16(R13), Y4
+	VPSHUFB        Y10, Y4, Y1
+	VPXOR          Y1, Y14, Y9
+	VPBLENDVB      Y3, Y9, Y6, Y5
+	VPBLENDVB      Y8, Y5, Y12, Y15
+	VPXOR          96(DI), Y2, Y7
+	VPOR           Y0, Y7, Y13
+	VBROADCASTI128 (R13), Y11
+	VPSHUFB        Y7, Y11, Y4
+	VBROADCASTI128 16(R13), Y10
+	VPSHUFB        Y13, Y10, Y14
+	VPXOR          Y14, Y4, Y1
+	VBROADCASTI128 32(R13), Y6
+	VPSHUFB        Y7, Y6, Y9
+	VBROADCASTI128 48(R13), Y12
+	VPSHUFB        Y13, Y12, Y5
+	VPXOR          Y5, Y9, Y2
+	VPBLENDVB      Y3, Y2, Y1, Y0
+	VBROADCASTI128 64(R13), Y11
+	VPSHUFB        Y7, Y11, Y10
+	VBROADCASTI128 80(R13), Y4
+	VPSHUFB        Y13, Y4, Y14
+	VPXOR          Y14, Y10, Y6
+	VBROADCASTI128 96(R13), Y12
+	VPSHUFB        Y7, Y12, Y9
+	VBROADCASTI128 112(R13), Y5
+	VPSHUFB        Y13, Y5, Y1
+	VPXOR          Y1, Y9, Y2
+	VPBLENDVB      Y3, Y2, Y6, Y11
+	VPBLENDVB      Y8, Y11, Y0, Y4
+	VPXOR          Y4, Y15, Y10
+	VMOVDQU        Y10, 96(R15)
+	VMOVDQU        32(R15), Y0
+	VPADDB         Y0, Y0, Y1
+	VPXOR          128(DI), Y1, Y2
+	VPBLENDVB      Y0, Y2, Y1, Y3
+	VMOVDQU        64(R15), Y4
+	VPADDB         Y4, Y4, Y5
+	VPXOR          128(DI), Y5, Y6
+	VPBLENDVB      Y4, Y6, Y5, Y7
+	VPXOR          Y7, Y3, Y8
+	VMOVDQU        (R15), Y9
+	VPADDB         Y9, Y9, Y10
+	VPXOR          128(DI), Y10, Y11
+	VPBLENDVB      Y9, Y11, Y10, Y12
+	VMOVDQU        96(R15), Y13
+	VPADDB         Y13, Y13, Y14
+	VPXOR          128(DI), Y14, Y15
+	VPBLENDVB      Y13, Y15, Y14, Y0
+	VPXOR          Y0, Y12, Y1
+	VPXOR          Y7, Y12, Y2
+	VPXOR          Y8, Y1, Y4
+	VPADDB         Y4, Y4, Y5
+	VPXOR          128(DI), Y5, Y6
+	VPBLENDVB      Y4, Y6, Y5, Y9
+	VMOVDQU        (R15), Y10
+	VPXOR          32(R15), Y10, Y11
+	VPXOR          64(R15), Y11, Y13
+	VPXOR          96(R15), Y13, Y14
+	VPXOR          Y14, Y9, Y15
+	VPXOR          (R15), Y15, Y0
+	VPXOR          Y3, Y0, Y12
+	VPXOR          96(R15), Y15, Y7
+	VPXOR          Y8, Y7, Y4
+	VPUNPCKLBW     Y4, Y12, Y5
+	VPUNPCKHBW     Y4, Y12, Y6
+	VPXOR          64(R15), Y15, Y10
+	VPXOR          Y1, Y10, Y11
+	VPXOR          32(R15), Y15, Y13
+	VPXOR          Y2, Y13, Y9
+	VPUNPCKLBW     Y9, Y11, Y14
+	VPUNPCKHBW     Y9, Y11, Y0
+	VPUNPCKLWD     Y14, Y5, Y3
+	VPUNPCKLWD     Y0, Y6, Y7
+	VPADDD         Y7, Y3, Y8
+	VPBROADCASTD   12(R10), Y12
+	VPADDD         Y12, Y7, Y4
+	VPADDD         Y8, Y4, Y10
 	VPBROADCASTD   8(R10), Y1
-	VPADDD         Y1, Y5, Y4
-	VPXOR          -128(R8), Y4, Y14
-	VPSRLD         $0x01, Y14, Y7
-	VPSLLD         $0x1f, Y14, Y10
-	VPOR           Y10, Y7, Y9
+	VPADDD         Y1, Y8, Y15
+	VPXOR          -128(R8), Y15, Y13
+	VPSRLD         $0x01, Y13, Y2
+	VPSLLD         $0x1f, Y13, Y11
+	VPOR           Y11, Y2, Y9
 	VMOVDQU        Y9, -128(R8)
-	VMOVDQU        -64(R8), Y12
-	VPADDD         Y12, Y12, Y15
-	VPSRLD         $0x1f, Y12, Y11
-	VPXOR          Y11, Y15, Y3
-	VPXOR          Y2, Y3, Y5
-	VMOVDQU        Y5, -64(R8)
-	VPUNPCKHWD     Y13, Y8, Y1
-	VPUNPCKHWD     Y6, Y0, Y4
-	VPADDD         Y4, Y1, Y14
-	VPBROADCASTD   12(R10), Y7
-	VPADDD         Y7, Y4, Y10
-	VPADDD         Y14, Y10, Y9
-	VPBROADCASTD   8(R10), Y12
-	VPADDD         Y12, Y14, Y15
-	VPXOR          -96(R8), Y15, Y11
-	VPSRLD         $0x01, Y11, Y3
-	VPSLLD         $0x1f, Y11, Y2
-	VPOR           Y2, Y3, Y5
-	VMOVDQU        Y5, -96(R8)
-	VMOVDQU        -32(R8), Y8
-	VPADDD         Y8, Y8, Y13
-	VPSRLD         $0x1f, Y8, Y0
-	VPXOR          Y0, Y13, Y6
-	VPXOR          Y9, Y6, Y1
+	VMOVDQU        -64(R8), Y3
+	VPADDD         Y3, Y3, Y7
+	VPSRLD         $0x1f, Y3, Y12
+	VPXOR          Y12, Y7, Y4
+	VPXOR          Y10, Y4, Y8
+	VMOVDQU        Y8, -64(R8)
+	VPUNPCKHWD     Y14, Y5, Y1
+	VPUNPCKHWD     Y0, Y6, Y15
+	VPADDD         Y15, Y1, Y13
+	VPBROADCASTD   12(R10), Y2
+	VPADDD         Y2, Y15, Y11
+	VPADDD         Y13, Y11, Y9
+	VPBROADCASTD   8(R10), Y3
+	VPADDD         Y3, Y13, Y7
+	VPXOR          -96(R8), Y7, Y12
+	VPSRLD         $0x01, Y12, Y4
+	VPSLLD         $0x1f, Y12, Y10
+	VPOR           Y10, Y4, Y8
+	VMOVDQU        Y8, -96(R8)
+	VMOVDQU        -32(R8), Y5
+	VPADDD         Y5, Y5, Y14
+	VPSRLD         $0x1f, Y5, Y6
+	VPXOR          Y6, Y14, Y0
+	VPXOR          Y9, Y0, Y1
 	VMOVDQU        Y1, -32(R8)
 	ADDQ           $+16, R10
 	DECL           CX
@@ -882,6 +891,15 @@ none6:
 // func decryptAVX2x16(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX2
 TEXT ·decryptAVX2x16(SB), $536-56
+	// Registers: AX, R11, R12, R13 the four boxes, BX subkeys, R8 and R14 the states of the units, R15 and R9 their
+	// planes and what the boxes made of those, R10 and CX subkeys and double rounds of the loop; DI constants in the
+	// rounds, else dst; SI src, DX pre, CX post; the arguments in memory are where the next batch is. These point to the
+	// middle of things, so that distances fit into a byte. All are clobbered, and so are all vector registers.
+	// Units of 16 blocks in flight: 1. A word of the state of a unit is two vectors: word i of lane l of 16 bytes in
+	// the first is of block 2*i+l, in the second of block 8+2*i+l. A round of a unit has three parts that hand on
+	// through the stack: byte planes of two words (eight bytes of the first and eight of the second in each lane),
+	// look-ups, and the rest. With two units one looks up while the other does the rest of its round and the planes
+	// of the next. A look-up is 16 VPSHUFB, 6 VPBLENDVB and 17 cheaper operations for 32 bytes.
 	MOVQ k+8(FP), BX
 	MOVQ boxes+0(FP), R13
 	LEAQ 128(R13), AX
@@ -902,13 +920,13 @@ next:
 	VMOVDQU 64(SI), Y2
 	VMOVDQU 96(SI), Y3
 	TESTQ   DX, DX
-	JZ      none7
+	JZ      none1
 	VPXOR   (DX), Y0, Y0
 	VPXOR   32(DX), Y1, Y1
 	VPXOR   64(DX), Y2, Y2
 	VPXOR   96(DX), Y3, Y3
 
-none7:
+none1:
 	VPUNPCKLDQ   Y1, Y0, Y4
 	VPUNPCKLDQ   Y3, Y2, Y5
 	VPUNPCKLQDQ  Y5, Y4, Y6
@@ -934,13 +952,13 @@ none7:
 	VMOVDQU      192(SI), Y8
 	VMOVDQU      224(SI), Y9
 	TESTQ        DX, DX
-	JZ           none8
+	JZ           none2
 	VPXOR        128(DX), Y2, Y2
 	VPXOR        160(DX), Y3, Y3
 	VPXOR        192(DX), Y8, Y8
 	VPXOR        224(DX), Y9, Y9
 
-none8:
+none2:
 	VPUNPCKLDQ   Y3, Y2, Y6
 	VPUNPCKLDQ   Y9, Y8, Y12
 	VPUNPCKLQDQ  Y12, Y6, Y13
@@ -987,637 +1005,637 @@ rounds:
 	VPUNPCKHQDQ    Y11, Y5, Y15
 	VMOVDQU        Y15, -32(R15)
 	VMOVDQU        -128(R15), Y0
-	VPADDB         Y0, Y0, Y2
-	VPADDB         Y2, Y2, Y1
-	VPADDB         Y1, Y1, Y3
-	VPANDN         96(DI), Y3, Y6
-	VPAND          64(DI), Y0, Y8
-	VPOR           Y6, Y8, Y7
-	VBROADCASTI128 -128(AX), Y9
-	VPSHUFB        Y8, Y9, Y12
-	VBROADCASTI128 -112(AX), Y4
-	VPSHUFB        Y7, Y4, Y10
-	VPXOR          Y10, Y12, Y13
-	VBROADCASTI128 -96(AX), Y14
-	VPSHUFB        Y8, Y14, Y5
-	VBROADCASTI128 -80(AX), Y11
-	VPSHUFB        Y7, Y11, Y15
-	VPXOR          Y15, Y5, Y3
-	VPBLENDVB      Y1, Y3, Y13, Y0
-	VBROADCASTI128 -64(AX), Y9
-	VPSHUFB        Y8, Y9, Y4
-	VBROADCASTI128 -48(AX), Y12
-	VPSHUFB        Y7, Y12, Y10
-	VPXOR          Y10, Y4, Y14
-	VBROADCASTI128 -32(AX), Y11
-	VPSHUFB        Y8, Y11, Y5
-	VBROADCASTI128 -16(AX), Y15
-	VPSHUFB        Y7, Y15, Y13
-	VPXOR          Y13, Y5, Y3
-	VPBLENDVB      Y1, Y3, Y14, Y9
-	VPBLENDVB      Y2, Y9, Y0, Y12
-	VPXOR          96(DI), Y8, Y4
-	VPOR           Y6, Y4, Y10
-	VBROADCASTI128 (AX), Y11
-	VPSHUFB        Y4, Y11, Y15
-	VBROADCASTI128 16(AX), Y7
-	VPSHUFB        Y10, Y7, Y5
-	VPXOR          Y5, Y15, Y13
-	VBROADCASTI128 32(AX), Y14
-	VPSHUFB        Y4, Y14, Y3
-	VBROADCASTI128 48(AX), Y0
-	VPSHUFB        Y10, Y0, Y9
-	VPXOR          Y9, Y3, Y8
-	VPBLENDVB      Y1, Y8, Y13, Y6
-	VBROADCASTI128 64(AX), Y11
-	VPSHUFB        Y4, Y11, Y7
-	VBROADCASTI128 80(AX), Y15
-	VPSHUFB        Y10, Y15, Y5
-	VPXOR          Y5, Y7, Y14
-	VBROADCASTI128 96(AX), Y0
-	VPSHUFB        Y4, Y0, Y3
-	VBROADCASTI128 112(AX), Y9
-	VPSHUFB        Y10, Y9, Y13
-	VPXOR          Y13, Y3, Y8
-	VPBLENDVB      Y1, Y8, Y14, Y11
-	VPBLENDVB      Y2, Y11, Y6, Y15
-	VPXOR          Y15, Y12, Y7
-	VMOVDQU        Y7, (R15)
-	VMOVDQU        -96(R15), Y5
-	VPADDB         Y5, Y5, Y0
-	VPADDB         Y0, Y0, Y4
-	VPADDB         Y4, Y4, Y9
-	VPANDN         96(DI), Y9, Y10
-	VPAND          64(DI), Y5, Y3
-	VPOR           Y10, Y3, Y13
-	VBROADCASTI128 -128(R11), Y1
-	VPSHUFB        Y3, Y1, Y14
-	VBROADCASTI128 -112(R11), Y8
-	VPSHUFB        Y13, Y8, Y2
-	VPXOR          Y2, Y14, Y6
-	VBROADCASTI128 -96(R11), Y11
-	VPSHUFB        Y3, Y11, Y12
-	VBROADCASTI128 -80(R11), Y15
-	VPSHUFB        Y13, Y15, Y7
-	VPXOR          Y7, Y12, Y9
-	VPBLENDVB      Y4, Y9, Y6, Y5
-	VBROADCASTI128 -64(R11), Y1
-	VPSHUFB        Y3, Y1, Y8
-	VBROADCASTI128 -48(R11), Y14
-	VPSHUFB        Y13, Y14, Y2
-	VPXOR          Y2, Y8, Y11
-	VBROADCASTI128 -32(R11), Y15
-	VPSHUFB        Y3, Y15, Y12
-	VBROADCASTI128 -16(R11), Y7
-	VPSHUFB        Y13, Y7, Y6
-	VPXOR          Y6, Y12, Y9
-	VPBLENDVB      Y4, Y9, Y11, Y1
-	VPBLENDVB      Y0, Y1, Y5, Y14
-	VPXOR          96(DI), Y3, Y8
-	VPOR           Y10, Y8, Y2
-	VBROADCASTI128 (R11), Y15
-	VPSHUFB        Y8, Y15, Y7
-	VBROADCASTI128 16(R11), Y13
-	VPSHUFB        Y2, Y13, Y12
-	VPXOR          Y12, Y7, Y6
-	VBROADCASTI128 32(R11), Y11
-	VPSHUFB        Y8, Y11, Y9
-	VBROADCASTI128 48(R11), Y5
-	VPSHUFB        Y2, Y5, Y1
-	VPXOR          Y1, Y9, Y3
-	VPBLENDVB      Y4, Y3, Y6, Y10
-	VBROADCASTI128 64(R11), Y15
-	VPSHUFB        Y8, Y15, Y13
-	VBROADCASTI128 80(R11), Y7
-	VPSHUFB        Y2, Y7, Y12
-	VPXOR          Y12, Y13, Y11
-	VBROADCASTI128 96(R11), Y5
-	VPSHUFB        Y8, Y5, Y9
-	VBROADCASTI128 112(R11), Y1
-	VPSHUFB        Y2, Y1, Y6
-	VPXOR          Y6, Y9, Y3
-	VPBLENDVB      Y4, Y3, Y11, Y15
-	VPBLENDVB      Y0, Y15, Y10, Y7
-	VPXOR          Y7, Y14, Y13
-	VMOVDQU        Y13, 32(R15)
-	VMOVDQU        -64(R15), Y12
-	VPADDB         Y12, Y12, Y5
-	VPADDB         Y5, Y5, Y8
-	VPADDB         Y8, Y8, Y1
-	VPANDN         96(DI), Y1, Y2
-	VPAND          64(DI), Y12, Y9
-	VPOR           Y2, Y9, Y6
-	VBROADCASTI128 -128(R12), Y4
-	VPSHUFB        Y9, Y4, Y11
-	VBROADCASTI128 -112(R12), Y3
-	VPSHUFB        Y6, Y3, Y0
-	VPXOR          Y0, Y11, Y10
-	VBROADCASTI128 -96(R12), Y15
-	VPSHUFB        Y9, Y15, Y14
-	VBROADCASTI128 -80(R12), Y7
-	VPSHUFB        Y6, Y7, Y13
-	VPXOR          Y13, Y14, Y1
-	VPBLENDVB      Y8, Y1, Y10, Y12
-	VBROADCASTI128 -64(R12), Y4
-	VPSHUFB        Y9, Y4, Y3
-	VBROADCASTI128 -48(R12), Y11
-	VPSHUFB        Y6, Y11, Y0
-	VPXOR          Y0, Y3, Y15
-	VBROADCASTI128 -32(R12), Y7
-	VPSHUFB        Y9, Y7, Y14
-	VBROADCASTI128 -16(R12), Y13
-	VPSHUFB        Y6, Y13, Y10
-	VPXOR          Y10, Y14, Y1
-	VPBLENDVB      Y8, Y1, Y15, Y4
-	VPBLENDVB      Y5, Y4, Y12, Y11
-	VPXOR          96(DI), Y9, Y3
-	VPOR           Y2, Y3, Y0
-	VBROADCASTI128 (R12), Y7
-	VPSHUFB        Y3, Y7, Y13
-	VBROADCASTI128 16(R12), Y6
-	VPSHUFB        Y0, Y6, Y14
-	VPXOR          Y14, Y13, Y10
-	VBROADCASTI128 32(R12), Y15
-	VPSHUFB        Y3, Y15, Y1
-	VBROADCASTI128 48(R12), Y12
-	VPSHUFB        Y0, Y12, Y4
-	VPXOR          Y4, Y1, Y9
-	VPBLENDVB      Y8, Y9, Y10, Y2
-	VBROADCASTI128 64(R12), Y7
-	VPSHUFB        Y3, Y7, Y6
-	VBROADCASTI128 80(R12), Y13
-	VPSHUFB        Y0, Y13, Y14
-	VPXOR          Y14, Y6, Y15
-	VBROADCASTI128 96(R12), Y12
-	VPSHUFB        Y3, Y12, Y1
-	VBROADCASTI128 112(R12), Y4
-	VPSHUFB        Y0, Y4, Y10
-	VPXOR          Y10, Y1, Y9
-	VPBLENDVB      Y8, Y9, Y15, Y7
-	VPBLENDVB      Y5, Y7, Y2, Y13
-	VPXOR          Y13, Y11, Y6
-	VMOVDQU        Y6, 64(R15)
-	VMOVDQU        -32(R15), Y14
-	VPADDB         Y14, Y14, Y12
-	VPADDB         Y12, Y12, Y3
-	VPADDB         Y3, Y3, Y4
-	VPANDN         96(DI), Y4, Y0
-	VPAND          64(DI), Y14, Y1
-	VPOR           Y0, Y1, Y10
-	VBROADCASTI128 -128(R13), Y8
-	VPSHUFB        Y1, Y8, Y15
-	VBROADCASTI128 -112(R13), Y9
-	VPSHUFB        Y10, Y9, Y5
-	VPXOR          Y5, Y15, Y2
-	VBROADCASTI128 -96(R13), Y7
-	VPSHUFB        Y1, Y7, Y11
-	VBROADCASTI128 -80(R13), Y13
-	VPSHUFB        Y10, Y13, Y6
-	VPXOR          Y6, Y11, Y4
-	VPBLENDVB      Y3, Y4, Y2, Y14
-	VBROADCASTI128 -64(R13), Y8
-	VPSHUFB        Y1, Y8, Y9
-	VBROADCASTI128 -48(R13), Y15
-	VPSHUFB        Y10, Y15, Y5
-	VPXOR          Y5, Y9, Y7
-	VBROADCASTI128 -32(R13), Y13
-	VPSHUFB        Y1, Y13, Y11
-	VBROADCASTI128 -16(R13), Y6
-	VPSHUFB        Y10, Y6, Y2
-	VPXOR          Y2, Y11, Y4
-	VPBLENDVB      Y3, Y4, Y7, Y8
-	VPBLENDVB      Y12, Y8, Y14, Y15
-	VPXOR          96(DI), Y1, Y9
-	VPOR           Y0, Y9, Y5
-	VBROADCASTI128 (R13), Y13
-	VPSHUFB        Y9, Y13, Y6
-	VBROADCASTI128 16(R13), Y10
-	VPSHUFB        Y5, Y10, Y11
-	VPXOR          Y11, Y6, Y2
-	VBROADCASTI128 32(R13), Y7
-	VPSHUFB        Y9, Y7, Y4
-	VBROADCASTI128 48(R13), Y14
-	VPSHUFB        Y5, Y14, Y8
-	VPXOR          Y8, Y4, Y1
-	VPBLENDVB      Y3, Y1, Y2, Y0
-	VBROADCASTI128 64(R13), Y13
-	VPSHUFB        Y9, Y13, Y10
-	VBROADCASTI128 80(R13), Y6
-	VPSHUFB        Y5, Y6, Y11
-	VPXOR          Y11, Y10, Y7
-	VBROADCASTI128 96(R13), Y14
-	VPSHUFB        Y9, Y14, Y4
-	VBROADCASTI128 112(R13), Y8
-	VPSHUFB        Y5, Y8, Y2
-	VPXOR          Y2, Y4, Y1
-	VPBLENDVB      Y3, Y1, Y7, Y13
-	VPBLENDVB      Y12, Y13, Y0, Y6
-	VPXOR          Y6, Y15, Y10
-	VMOVDQU        Y10, 96(R15)
-	VMOVDQU        32(R15), Y11
-	VPADDB         Y11, Y11, Y14
-	VPXOR          128(DI), Y14, Y9
-	VPBLENDVB      Y11, Y9, Y14, Y8
-	VMOVDQU        64(R15), Y5
-	VPADDB         Y5, Y5, Y4
-	VPXOR          128(DI), Y4, Y2
-	VPBLENDVB      Y5, Y2, Y4, Y3
-	VPXOR          Y3, Y8, Y7
-	VMOVDQU        (R15), Y1
-	VPADDB         Y1, Y1, Y12
-	VPXOR          128(DI), Y12, Y0
-	VPBLENDVB      Y1, Y0, Y12, Y13
-	VMOVDQU        96(R15), Y15
-	VPADDB         Y15, Y15, Y6
-	VPXOR          128(DI), Y6, Y10
-	VPBLENDVB      Y15, Y10, Y6, Y11
-	VPXOR          Y11, Y13, Y14
-	VPXOR          Y3, Y13, Y9
-	VPXOR          Y7, Y14, Y5
-	VPADDB         Y5, Y5, Y4
-	VPXOR          128(DI), Y4, Y2
-	VPBLENDVB      Y5, Y2, Y4, Y1
-	VMOVDQU        (R15), Y12
-	VPXOR          32(R15), Y12, Y0
-	VPXOR          64(R15), Y0, Y15
-	VPXOR          96(R15), Y15, Y6
-	VPXOR          Y6, Y1, Y10
-	VPXOR          (R15), Y10, Y11
-	VPXOR          Y8, Y11, Y13
-	VPXOR          96(R15), Y10, Y3
-	VPXOR          Y7, Y3, Y5
-	VPUNPCKLBW     Y5, Y13, Y4
-	VPUNPCKHBW     Y5, Y13, Y2
-	VPXOR          64(R15), Y10, Y12
-	VPXOR          Y14, Y12, Y0
-	VPXOR          32(R15), Y10, Y15
-	VPXOR          Y9, Y15, Y1
-	VPUNPCKLBW     Y1, Y0, Y6
-	VPUNPCKHBW     Y1, Y0, Y11
-	VPUNPCKLWD     Y6, Y4, Y8
-	VPUNPCKLWD     Y11, Y2, Y3
-	VPADDD         Y3, Y8, Y7
-	VPBROADCASTD   4(R10), Y13
-	VPADDD         Y13, Y3, Y5
-	VPADDD         Y7, Y5, Y12
-	VPBROADCASTD   (R10), Y14
-	VPADDD         Y14, Y7, Y10
-	VPXOR          64(R8), Y12, Y15
-	VPSRLD         $0x01, Y15, Y9
-	VPSLLD         $0x1f, Y15, Y0
-	VPOR           Y0, Y9, Y1
-	VMOVDQU        Y1, 64(R8)
-	VMOVDQU        (R8), Y8
-	VPADDD         Y8, Y8, Y3
-	VPSRLD         $0x1f, Y8, Y13
-	VPXOR          Y13, Y3, Y5
-	VPXOR          Y10, Y5, Y7
-	VMOVDQU        Y7, (R8)
-	VPUNPCKHWD     Y6, Y4, Y14
-	VPUNPCKHWD     Y11, Y2, Y12
-	VPADDD         Y12, Y14, Y15
-	VPBROADCASTD   4(R10), Y9
-	VPADDD         Y9, Y12, Y0
-	VPADDD         Y15, Y0, Y1
-	VPBROADCASTD   (R10), Y8
-	VPADDD         Y8, Y15, Y3
-	VPXOR          96(R8), Y1, Y13
-	VPSRLD         $0x01, Y13, Y5
-	VPSLLD         $0x1f, Y13, Y10
-	VPOR           Y10, Y5, Y7
-	VMOVDQU        Y7, 96(R8)
-	VMOVDQU        32(R8), Y4
-	VPADDD         Y4, Y4, Y6
-	VPSRLD         $0x1f, Y4, Y2
-	VPXOR          Y2, Y6, Y11
-	VPXOR          Y3, Y11, Y14
-	VMOVDQU        Y14, 32(R8)
-	VMOVDQU        (R8), Y12
-	VPSHUFB        (DI), Y12, Y9
-	VMOVDQU        32(R8), Y0
-	VPSHUFB        (DI), Y0, Y15
-	VPUNPCKLDQ     Y15, Y9, Y8
-	VPUNPCKHDQ     Y15, Y9, Y1
-	VMOVDQU        64(R8), Y13
-	VPSHUFB        32(DI), Y13, Y5
-	VMOVDQU        96(R8), Y10
-	VPSHUFB        32(DI), Y10, Y7
-	VPUNPCKLDQ     Y7, Y5, Y4
-	VPUNPCKHDQ     Y7, Y5, Y6
-	VPUNPCKLQDQ    Y4, Y8, Y2
-	VMOVDQU        Y2, -128(R15)
-	VPUNPCKHQDQ    Y4, Y8, Y11
-	VMOVDQU        Y11, -96(R15)
-	VPUNPCKLQDQ    Y6, Y1, Y3
-	VMOVDQU        Y3, -64(R15)
-	VPUNPCKHQDQ    Y6, Y1, Y14
-	VMOVDQU        Y14, -32(R15)
-	VMOVDQU        -128(R15), Y12
-	VPADDB         Y12, Y12, Y0
-	VPADDB         Y0, Y0, Y9
-	VPADDB         Y9, Y9, Y15
-	VPANDN         96(DI), Y15, Y13
-	VPAND          64(DI), Y12, Y10
-	VPOR           Y13, Y10, Y5
+	VPADDB         Y0, Y0, Y1
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y2, Y3
+	VPANDN         96(DI), Y3, Y4
+	VPAND          64(DI), Y0, Y5
+	VPOR           Y4, Y5, Y6
 	VBROADCASTI128 -128(AX), Y7
-	VPSHUFB        Y10, Y7, Y2
-	VBROADCASTI128 -112(AX), Y8
-	VPSHUFB        Y5, Y8, Y4
-	VPXOR          Y4, Y2, Y11
-	VBROADCASTI128 -96(AX), Y3
-	VPSHUFB        Y10, Y3, Y1
-	VBROADCASTI128 -80(AX), Y6
-	VPSHUFB        Y5, Y6, Y14
-	VPXOR          Y14, Y1, Y15
-	VPBLENDVB      Y9, Y15, Y11, Y12
+	VPSHUFB        Y5, Y7, Y8
+	VBROADCASTI128 -112(AX), Y9
+	VPSHUFB        Y6, Y9, Y10
+	VPXOR          Y10, Y8, Y11
+	VBROADCASTI128 -96(AX), Y12
+	VPSHUFB        Y5, Y12, Y13
+	VBROADCASTI128 -80(AX), Y14
+	VPSHUFB        Y6, Y14, Y15
+	VPXOR          Y15, Y13, Y3
+	VPBLENDVB      Y2, Y3, Y11, Y0
 	VBROADCASTI128 -64(AX), Y7
-	VPSHUFB        Y10, Y7, Y8
-	VBROADCASTI128 -48(AX), Y2
-	VPSHUFB        Y5, Y2, Y4
-	VPXOR          Y4, Y8, Y3
-	VBROADCASTI128 -32(AX), Y6
-	VPSHUFB        Y10, Y6, Y1
-	VBROADCASTI128 -16(AX), Y14
-	VPSHUFB        Y5, Y14, Y11
-	VPXOR          Y11, Y1, Y15
-	VPBLENDVB      Y9, Y15, Y3, Y7
-	VPBLENDVB      Y0, Y7, Y12, Y2
-	VPXOR          96(DI), Y10, Y8
-	VPOR           Y13, Y8, Y4
-	VBROADCASTI128 (AX), Y6
-	VPSHUFB        Y8, Y6, Y14
-	VBROADCASTI128 16(AX), Y5
-	VPSHUFB        Y4, Y5, Y1
-	VPXOR          Y1, Y14, Y11
-	VBROADCASTI128 32(AX), Y3
-	VPSHUFB        Y8, Y3, Y15
-	VBROADCASTI128 48(AX), Y12
-	VPSHUFB        Y4, Y12, Y7
-	VPXOR          Y7, Y15, Y10
-	VPBLENDVB      Y9, Y10, Y11, Y13
-	VBROADCASTI128 64(AX), Y6
-	VPSHUFB        Y8, Y6, Y5
-	VBROADCASTI128 80(AX), Y14
-	VPSHUFB        Y4, Y14, Y1
-	VPXOR          Y1, Y5, Y3
-	VBROADCASTI128 96(AX), Y12
-	VPSHUFB        Y8, Y12, Y15
+	VPSHUFB        Y5, Y7, Y9
+	VBROADCASTI128 -48(AX), Y8
+	VPSHUFB        Y6, Y8, Y10
+	VPXOR          Y10, Y9, Y12
+	VBROADCASTI128 -32(AX), Y14
+	VPSHUFB        Y5, Y14, Y13
+	VBROADCASTI128 -16(AX), Y15
+	VPSHUFB        Y6, Y15, Y11
+	VPXOR          Y11, Y13, Y3
+	VPBLENDVB      Y2, Y3, Y12, Y7
+	VPBLENDVB      Y1, Y7, Y0, Y8
+	VPXOR          96(DI), Y5, Y9
+	VPOR           Y4, Y9, Y10
+	VBROADCASTI128 (AX), Y14
+	VPSHUFB        Y9, Y14, Y15
+	VBROADCASTI128 16(AX), Y6
+	VPSHUFB        Y10, Y6, Y13
+	VPXOR          Y13, Y15, Y11
+	VBROADCASTI128 32(AX), Y12
+	VPSHUFB        Y9, Y12, Y3
+	VBROADCASTI128 48(AX), Y0
+	VPSHUFB        Y10, Y0, Y7
+	VPXOR          Y7, Y3, Y5
+	VPBLENDVB      Y2, Y5, Y11, Y4
+	VBROADCASTI128 64(AX), Y14
+	VPSHUFB        Y9, Y14, Y6
+	VBROADCASTI128 80(AX), Y15
+	VPSHUFB        Y10, Y15, Y13
+	VPXOR          Y13, Y6, Y12
+	VBROADCASTI128 96(AX), Y0
+	VPSHUFB        Y9, Y0, Y3
 	VBROADCASTI128 112(AX), Y7
-	VPSHUFB        Y4, Y7, Y11
-	VPXOR          Y11, Y15, Y10
-	VPBLENDVB      Y9, Y10, Y3, Y6
-	VPBLENDVB      Y0, Y6, Y13, Y14
-	VPXOR          Y14, Y2, Y5
-	VMOVDQU        Y5, (R15)
-	VMOVDQU        -96(R15), Y1
-	VPADDB         Y1, Y1, Y12
-	VPADDB         Y12, Y12, Y8
-	VPADDB         Y8, Y8, Y7
-	VPANDN         96(DI), Y7, Y4
-	VPAND          64(DI), Y1, Y15
-	VPOR           Y4, Y15, Y11
-	VBROADCASTI128 -128(R11), Y9
-	VPSHUFB        Y15, Y9, Y3
-	VBROADCASTI128 -112(R11), Y10
-	VPSHUFB        Y11, Y10, Y0
-	VPXOR          Y0, Y3, Y13
-	VBROADCASTI128 -96(R11), Y6
-	VPSHUFB        Y15, Y6, Y2
-	VBROADCASTI128 -80(R11), Y14
-	VPSHUFB        Y11, Y14, Y5
-	VPXOR          Y5, Y2, Y7
-	VPBLENDVB      Y8, Y7, Y13, Y1
-	VBROADCASTI128 -64(R11), Y9
-	VPSHUFB        Y15, Y9, Y10
-	VBROADCASTI128 -48(R11), Y3
-	VPSHUFB        Y11, Y3, Y0
-	VPXOR          Y0, Y10, Y6
-	VBROADCASTI128 -32(R11), Y14
-	VPSHUFB        Y15, Y14, Y2
-	VBROADCASTI128 -16(R11), Y5
-	VPSHUFB        Y11, Y5, Y13
-	VPXOR          Y13, Y2, Y7
-	VPBLENDVB      Y8, Y7, Y6, Y9
-	VPBLENDVB      Y12, Y9, Y1, Y3
-	VPXOR          96(DI), Y15, Y10
-	VPOR           Y4, Y10, Y0
-	VBROADCASTI128 (R11), Y14
-	VPSHUFB        Y10, Y14, Y5
+	VPSHUFB        Y10, Y7, Y11
+	VPXOR          Y11, Y3, Y5
+	VPBLENDVB      Y2, Y5, Y12, Y14
+	VPBLENDVB      Y1, Y14, Y4, Y15
+	VPXOR          Y15, Y8, Y6
+	VMOVDQU        Y6, (R15)
+	VMOVDQU        -96(R15), Y13
+	VPADDB         Y13, Y13, Y0
+	VPADDB         Y0, Y0, Y9
+	VPADDB         Y9, Y9, Y7
+	VPANDN         96(DI), Y7, Y10
+	VPAND          64(DI), Y13, Y3
+	VPOR           Y10, Y3, Y11
+	VBROADCASTI128 -128(R11), Y2
+	VPSHUFB        Y3, Y2, Y12
+	VBROADCASTI128 -112(R11), Y5
+	VPSHUFB        Y11, Y5, Y1
+	VPXOR          Y1, Y12, Y4
+	VBROADCASTI128 -96(R11), Y14
+	VPSHUFB        Y3, Y14, Y8
+	VBROADCASTI128 -80(R11), Y15
+	VPSHUFB        Y11, Y15, Y6
+	VPXOR          Y6, Y8, Y7
+	VPBLENDVB      Y9, Y7, Y4, Y13
+	VBROADCASTI128 -64(R11), Y2
+	VPSHUFB        Y3, Y2, Y5
+	VBROADCASTI128 -48(R11), Y12
+	VPSHUFB        Y11, Y12, Y1
+	VPXOR          Y1, Y5, Y14
+	VBROADCASTI128 -32(R11), Y15
+	VPSHUFB        Y3, Y15, Y8
+	VBROADCASTI128 -16(R11), Y6
+	VPSHUFB        Y11, Y6, Y4
+	VPXOR          Y4, Y8, Y7
+	VPBLENDVB      Y9, Y7, Y14, Y2
+	VPBLENDVB      Y0, Y2, Y13, Y12
+	VPXOR          96(DI), Y3, Y5
+	VPOR           Y10, Y5, Y1
+	VBROADCASTI128 (R11), Y15
+	VPSHUFB        Y5, Y15, Y6
 	VBROADCASTI128 16(R11), Y11
-	VPSHUFB        Y0, Y11, Y2
-	VPXOR          Y2, Y5, Y13
-	VBROADCASTI128 32(R11), Y6
-	VPSHUFB        Y10, Y6, Y7
-	VBROADCASTI128 48(R11), Y1
-	VPSHUFB        Y0, Y1, Y9
-	VPXOR          Y9, Y7, Y15
-	VPBLENDVB      Y8, Y15, Y13, Y4
-	VBROADCASTI128 64(R11), Y14
-	VPSHUFB        Y10, Y14, Y11
-	VBROADCASTI128 80(R11), Y5
-	VPSHUFB        Y0, Y5, Y2
-	VPXOR          Y2, Y11, Y6
-	VBROADCASTI128 96(R11), Y1
-	VPSHUFB        Y10, Y1, Y7
-	VBROADCASTI128 112(R11), Y9
-	VPSHUFB        Y0, Y9, Y13
-	VPXOR          Y13, Y7, Y15
-	VPBLENDVB      Y8, Y15, Y6, Y14
-	VPBLENDVB      Y12, Y14, Y4, Y5
-	VPXOR          Y5, Y3, Y11
+	VPSHUFB        Y1, Y11, Y8
+	VPXOR          Y8, Y6, Y4
+	VBROADCASTI128 32(R11), Y14
+	VPSHUFB        Y5, Y14, Y7
+	VBROADCASTI128 48(R11), Y13
+	VPSHUFB        Y1, Y13, Y2
+	VPXOR          Y2, Y7, Y3
+	VPBLENDVB      Y9, Y3, Y4, Y10
+	VBROADCASTI128 64(R11), Y15
+	VPSHUFB        Y5, Y15, Y11
+	VBROADCASTI128 80(R11), Y6
+	VPSHUFB        Y1, Y6, Y8
+	VPXOR          Y8, Y11, Y14
+	VBROADCASTI128 96(R11), Y13
+	VPSHUFB        Y5, Y13, Y7
+	VBROADCASTI128 112(R11), Y2
+	VPSHUFB        Y1, Y2, Y4
+	VPXOR          Y4, Y7, Y3
+	VPBLENDVB      Y9, Y3, Y14, Y15
+	VPBLENDVB      Y0, Y15, Y10, Y6
+	VPXOR          Y6, Y12, Y11
 	VMOVDQU        Y11, 32(R15)
-	VMOVDQU        -64(R15), Y2
-	VPADDB         Y2, Y2, Y1
-	VPADDB         Y1, Y1, Y10
-	VPADDB         Y10, Y10, Y9
-	VPANDN         96(DI), Y9, Y0
-	VPAND          64(DI), Y2, Y7
-	VPOR           Y0, Y7, Y13
-	VBROADCASTI128 -128(R12), Y8
-	VPSHUFB        Y7, Y8, Y6
-	VBROADCASTI128 -112(R12), Y15
-	VPSHUFB        Y13, Y15, Y12
-	VPXOR          Y12, Y6, Y4
-	VBROADCASTI128 -96(R12), Y14
-	VPSHUFB        Y7, Y14, Y3
-	VBROADCASTI128 -80(R12), Y5
-	VPSHUFB        Y13, Y5, Y11
-	VPXOR          Y11, Y3, Y9
-	VPBLENDVB      Y10, Y9, Y4, Y2
-	VBROADCASTI128 -64(R12), Y8
-	VPSHUFB        Y7, Y8, Y15
-	VBROADCASTI128 -48(R12), Y6
-	VPSHUFB        Y13, Y6, Y12
-	VPXOR          Y12, Y15, Y14
-	VBROADCASTI128 -32(R12), Y5
-	VPSHUFB        Y7, Y5, Y3
+	VMOVDQU        -64(R15), Y8
+	VPADDB         Y8, Y8, Y13
+	VPADDB         Y13, Y13, Y5
+	VPADDB         Y5, Y5, Y2
+	VPANDN         96(DI), Y2, Y1
+	VPAND          64(DI), Y8, Y7
+	VPOR           Y1, Y7, Y4
+	VBROADCASTI128 -128(R12), Y9
+	VPSHUFB        Y7, Y9, Y14
+	VBROADCASTI128 -112(R12), Y3
+	VPSHUFB        Y4, Y3, Y0
+	VPXOR          Y0, Y14, Y10
+	VBROADCASTI128 -96(R12), Y15
+	VPSHUFB        Y7, Y15, Y12
+	VBROADCASTI128 -80(R12), Y6
+	VPSHUFB        Y4, Y6, Y11
+	VPXOR          Y11, Y12, Y2
+	VPBLENDVB      Y5, Y2, Y10, Y8
+	VBROADCASTI128 -64(R12), Y9
+	VPSHUFB        Y7, Y9, Y3
+	VBROADCASTI128 -48(R12), Y14
+	VPSHUFB        Y4, Y14, Y0
+	VPXOR          Y0, Y3, Y15
+	VBROADCASTI128 -32(R12), Y6
+	VPSHUFB        Y7, Y6, Y12
 	VBROADCASTI128 -16(R12), Y11
-	VPSHUFB        Y13, Y11, Y4
-	VPXOR          Y4, Y3, Y9
-	VPBLENDVB      Y10, Y9, Y14, Y8
-	VPBLENDVB      Y1, Y8, Y2, Y6
-	VPXOR          96(DI), Y7, Y15
-	VPOR           Y0, Y15, Y12
-	VBROADCASTI128 (R12), Y5
-	VPSHUFB        Y15, Y5, Y11
-	VBROADCASTI128 16(R12), Y13
-	VPSHUFB        Y12, Y13, Y3
-	VPXOR          Y3, Y11, Y4
-	VBROADCASTI128 32(R12), Y14
-	VPSHUFB        Y15, Y14, Y9
-	VBROADCASTI128 48(R12), Y2
-	VPSHUFB        Y12, Y2, Y8
-	VPXOR          Y8, Y9, Y7
-	VPBLENDVB      Y10, Y7, Y4, Y0
-	VBROADCASTI128 64(R12), Y5
-	VPSHUFB        Y15, Y5, Y13
+	VPSHUFB        Y4, Y11, Y10
+	VPXOR          Y10, Y12, Y2
+	VPBLENDVB      Y5, Y2, Y15, Y9
+	VPBLENDVB      Y13, Y9, Y8, Y14
+	VPXOR          96(DI), Y7, Y3
+	VPOR           Y1, Y3, Y0
+	VBROADCASTI128 (R12), Y6
+	VPSHUFB        Y3, Y6, Y11
+	VBROADCASTI128 16(R12), Y4
+	VPSHUFB        Y0, Y4, Y12
+	VPXOR          Y12, Y11, Y10
+	VBROADCASTI128 32(R12), Y15
+	VPSHUFB        Y3, Y15, Y2
+	VBROADCASTI128 48(R12), Y8
+	VPSHUFB        Y0, Y8, Y9
+	VPXOR          Y9, Y2, Y7
+	VPBLENDVB      Y5, Y7, Y10, Y1
+	VBROADCASTI128 64(R12), Y6
+	VPSHUFB        Y3, Y6, Y4
 	VBROADCASTI128 80(R12), Y11
-	VPSHUFB        Y12, Y11, Y3
-	VPXOR          Y3, Y13, Y14
-	VBROADCASTI128 96(R12), Y2
-	VPSHUFB        Y15, Y2, Y9
-	VBROADCASTI128 112(R12), Y8
-	VPSHUFB        Y12, Y8, Y4
-	VPXOR          Y4, Y9, Y7
-	VPBLENDVB      Y10, Y7, Y14, Y5
-	VPBLENDVB      Y1, Y5, Y0, Y11
-	VPXOR          Y11, Y6, Y13
-	VMOVDQU        Y13, 64(R15)
-	VMOVDQU        -32(R15), Y3
-	VPADDB         Y3, Y3, Y2
-	VPADDB         Y2, Y2, Y15
-	VPADDB         Y15, Y15, Y8
-	VPANDN         96(DI), Y8, Y12
-	VPAND          64(DI), Y3, Y9
-	VPOR           Y12, Y9, Y4
-	VBROADCASTI128 -128(R13), Y10
-	VPSHUFB        Y9, Y10, Y14
+	VPSHUFB        Y0, Y11, Y12
+	VPXOR          Y12, Y4, Y15
+	VBROADCASTI128 96(R12), Y8
+	VPSHUFB        Y3, Y8, Y2
+	VBROADCASTI128 112(R12), Y9
+	VPSHUFB        Y0, Y9, Y10
+	VPXOR          Y10, Y2, Y7
+	VPBLENDVB      Y5, Y7, Y15, Y6
+	VPBLENDVB      Y13, Y6, Y1, Y11
+	VPXOR          Y11, Y14, Y4
+	VMOVDQU        Y4, 64(R15)
+	VMOVDQU        -32(R15), Y12
+	VPADDB         Y12, Y12, Y8
+	VPADDB         Y8, Y8, Y3
+	VPADDB         Y3, Y3, Y9
+	VPANDN         96(DI), Y9, Y0
+	VPAND          64(DI), Y12, Y2
+	VPOR           Y0, Y2, Y10
+	VBROADCASTI128 -128(R13), Y5
+	VPSHUFB        Y2, Y5, Y15
 	VBROADCASTI128 -112(R13), Y7
-	VPSHUFB        Y4, Y7, Y1
-	VPXOR          Y1, Y14, Y0
-	VBROADCASTI128 -96(R13), Y5
-	VPSHUFB        Y9, Y5, Y6
+	VPSHUFB        Y10, Y7, Y13
+	VPXOR          Y13, Y15, Y1
+	VBROADCASTI128 -96(R13), Y6
+	VPSHUFB        Y2, Y6, Y14
 	VBROADCASTI128 -80(R13), Y11
-	VPSHUFB        Y4, Y11, Y13
-	VPXOR          Y13, Y6, Y8
-	VPBLENDVB      Y15, Y8, Y0, Y3
-	VBROADCASTI128 -64(R13), Y10
-	VPSHUFB        Y9, Y10, Y7
-	VBROADCASTI128 -48(R13), Y14
-	VPSHUFB        Y4, Y14, Y1
-	VPXOR          Y1, Y7, Y5
+	VPSHUFB        Y10, Y11, Y4
+	VPXOR          Y4, Y14, Y9
+	VPBLENDVB      Y3, Y9, Y1, Y12
+	VBROADCASTI128 -64(R13), Y5
+	VPSHUFB        Y2, Y5, Y7
+	VBROADCASTI128 -48(R13), Y15
+	VPSHUFB        Y10, Y15, Y13
+	VPXOR          Y13, Y7, Y6
 	VBROADCASTI128 -32(R13), Y11
-	VPSHUFB        Y9, Y11, Y6
-	VBROADCASTI128 -16(R13), Y13
-	VPSHUFB        Y4, Y13, Y0
-	VPXOR          Y0, Y6, Y8
-	VPBLENDVB      Y15, Y8, Y5, Y10
-	VPBLENDVB      Y2, Y10, Y3, Y14
-	VPXOR          96(DI), Y9, Y7
-	VPOR           Y12, Y7, Y1
+	VPSHUFB        Y2, Y11, Y14
+	VBROADCASTI128 -16(R13), Y4
+	VPSHUFB        Y10, Y4, Y1
+	VPXOR          Y1, Y14, Y9
+	VPBLENDVB      Y3, Y9, Y6, Y5
+	VPBLENDVB      Y8, Y5, Y12, Y15
+	VPXOR          96(DI), Y2, Y7
+	VPOR           Y0, Y7, Y13
 	VBROADCASTI128 (R13), Y11
-	VPSHUFB        Y7, Y11, Y13
-	VBROADCASTI128 16(R13), Y4
-	VPSHUFB        Y1, Y4, Y6
-	VPXOR          Y6, Y13, Y0
-	VBROADCASTI128 32(R13), Y5
-	VPSHUFB        Y7, Y5, Y8
-	VBROADCASTI128 48(R13), Y3
-	VPSHUFB        Y1, Y3, Y10
-	VPXOR          Y10, Y8, Y9
-	VPBLENDVB      Y15, Y9, Y0, Y12
-	VBROADCASTI128 64(R13), Y11
 	VPSHUFB        Y7, Y11, Y4
-	VBROADCASTI128 80(R13), Y13
-	VPSHUFB        Y1, Y13, Y6
-	VPXOR          Y6, Y4, Y5
-	VBROADCASTI128 96(R13), Y3
-	VPSHUFB        Y7, Y3, Y8
-	VBROADCASTI128 112(R13), Y10
-	VPSHUFB        Y1, Y10, Y0
-	VPXOR          Y0, Y8, Y9
-	VPBLENDVB      Y15, Y9, Y5, Y11
-	VPBLENDVB      Y2, Y11, Y12, Y13
-	VPXOR          Y13, Y14, Y4
-	VMOVDQU        Y4, 96(R15)
-	VMOVDQU        32(R15), Y6
-	VPADDB         Y6, Y6, Y3
-	VPXOR          128(DI), Y3, Y7
-	VPBLENDVB      Y6, Y7, Y3, Y10
-	VMOVDQU        64(R15), Y1
-	VPADDB         Y1, Y1, Y8
-	VPXOR          128(DI), Y8, Y0
-	VPBLENDVB      Y1, Y0, Y8, Y15
-	VPXOR          Y15, Y10, Y5
+	VBROADCASTI128 16(R13), Y10
+	VPSHUFB        Y13, Y10, Y14
+	VPXOR          Y14, Y4, Y1
+	VBROADCASTI128 32(R13), Y6
+	VPSHUFB        Y7, Y6, Y9
+	VBROADCASTI128 48(R13), Y12
+	VPSHUFB        Y13, Y12, Y5
+	VPXOR          Y5, Y9, Y2
+	VPBLENDVB      Y3, Y2, Y1, Y0
+	VBROADCASTI128 64(R13), Y11
+	VPSHUFB        Y7, Y11, Y10
+	VBROADCASTI128 80(R13), Y4
+	VPSHUFB        Y13, Y4, Y14
+	VPXOR          Y14, Y10, Y6
+	VBROADCASTI128 96(R13), Y12
+	VPSHUFB        Y7, Y12, Y9
+	VBROADCASTI128 112(R13), Y5
+	VPSHUFB        Y13, Y5, Y1
+	VPXOR          Y1, Y9, Y2
+	VPBLENDVB      Y3, Y2, Y6, Y11
+	VPBLENDVB      Y8, Y11, Y0, Y4
+	VPXOR          Y4, Y15, Y10
+	VMOVDQU        Y10, 96(R15)
+	VMOVDQU        32(R15), Y0
+	VPADDB         Y0, Y0, Y1
+	VPXOR          128(DI), Y1, Y2
+	VPBLENDVB      Y0, Y2, Y1, Y3
+	VMOVDQU        64(R15), Y4
+	VPADDB         Y4, Y4, Y5
+	VPXOR          128(DI), Y5, Y6
+	VPBLENDVB      Y4, Y6, Y5, Y7
+	VPXOR          Y7, Y3, Y8
 	VMOVDQU        (R15), Y9
-	VPADDB         Y9, Y9, Y2
-	VPXOR          128(DI), Y2, Y12
-	VPBLENDVB      Y9, Y12, Y2, Y11
-	VMOVDQU        96(R15), Y14
-	VPADDB         Y14, Y14, Y13
-	VPXOR          128(DI), Y13, Y4
-	VPBLENDVB      Y14, Y4, Y13, Y6
-	VPXOR          Y6, Y11, Y3
-	VPXOR          Y15, Y11, Y7
-	VPXOR          Y5, Y3, Y1
-	VPADDB         Y1, Y1, Y8
-	VPXOR          128(DI), Y8, Y0
-	VPBLENDVB      Y1, Y0, Y8, Y9
-	VMOVDQU        (R15), Y2
-	VPXOR          32(R15), Y2, Y12
-	VPXOR          64(R15), Y12, Y14
-	VPXOR          96(R15), Y14, Y13
-	VPXOR          Y13, Y9, Y4
-	VPXOR          (R15), Y4, Y6
-	VPXOR          Y10, Y6, Y11
-	VPXOR          96(R15), Y4, Y15
-	VPXOR          Y5, Y15, Y1
-	VPUNPCKLBW     Y1, Y11, Y8
-	VPUNPCKHBW     Y1, Y11, Y0
-	VPXOR          64(R15), Y4, Y2
-	VPXOR          Y3, Y2, Y12
-	VPXOR          32(R15), Y4, Y14
-	VPXOR          Y7, Y14, Y9
-	VPUNPCKLBW     Y9, Y12, Y13
-	VPUNPCKHBW     Y9, Y12, Y6
-	VPUNPCKLWD     Y13, Y8, Y10
-	VPUNPCKLWD     Y6, Y0, Y15
-	VPADDD         Y15, Y10, Y5
-	VPBROADCASTD   -4(R10), Y11
-	VPADDD         Y11, Y15, Y1
-	VPADDD         Y5, Y1, Y2
-	VPBROADCASTD   -8(R10), Y3
-	VPADDD         Y3, Y5, Y4
-	VPXOR          -64(R8), Y2, Y14
-	VPSRLD         $0x01, Y14, Y7
-	VPSLLD         $0x1f, Y14, Y12
-	VPOR           Y12, Y7, Y9
+	VPADDB         Y9, Y9, Y10
+	VPXOR          128(DI), Y10, Y11
+	VPBLENDVB      Y9, Y11, Y10, Y12
+	VMOVDQU        96(R15), Y13
+	VPADDB         Y13, Y13, Y14
+	VPXOR          128(DI), Y14, Y15
+	VPBLENDVB      Y13, Y15, Y14, Y0
+	VPXOR          Y0, Y12, Y1
+	VPXOR          Y7, Y12, Y2
+	VPXOR          Y8, Y1, Y4
+	VPADDB         Y4, Y4, Y5
+	VPXOR          128(DI), Y5, Y6
+	VPBLENDVB      Y4, Y6, Y5, Y9
+	VMOVDQU        (R15), Y10
+	VPXOR          32(R15), Y10, Y11
+	VPXOR          64(R15), Y11, Y13
+	VPXOR          96(R15), Y13, Y14
+	VPXOR          Y14, Y9, Y15
+	VPXOR          (R15), Y15, Y0
+	VPXOR          Y3, Y0, Y12
+	VPXOR          96(R15), Y15, Y7
+	VPXOR          Y8, Y7, Y4
+	VPUNPCKLBW     Y4, Y12, Y5
+	VPUNPCKHBW     Y4, Y12, Y6
+	VPXOR          64(R15), Y15, Y10
+	VPXOR          Y1, Y10, Y11
+	VPXOR          32(R15), Y15, Y13
+	VPXOR          Y2, Y13, Y9
+	VPUNPCKLBW     Y9, Y11, Y14
+	VPUNPCKHBW     Y9, Y11, Y0
+	VPUNPCKLWD     Y14, Y5, Y3
+	VPUNPCKLWD     Y0, Y6, Y7
+	VPADDD         Y7, Y3, Y8
+	VPBROADCASTD   4(R10), Y12
+	VPADDD         Y12, Y7, Y4
+	VPADDD         Y8, Y4, Y10
+	VPBROADCASTD   (R10), Y1
+	VPADDD         Y1, Y8, Y15
+	VPXOR          64(R8), Y10, Y13
+	VPSRLD         $0x01, Y13, Y2
+	VPSLLD         $0x1f, Y13, Y11
+	VPOR           Y11, Y2, Y9
+	VMOVDQU        Y9, 64(R8)
+	VMOVDQU        (R8), Y3
+	VPADDD         Y3, Y3, Y7
+	VPSRLD         $0x1f, Y3, Y12
+	VPXOR          Y12, Y7, Y4
+	VPXOR          Y15, Y4, Y8
+	VMOVDQU        Y8, (R8)
+	VPUNPCKHWD     Y14, Y5, Y1
+	VPUNPCKHWD     Y0, Y6, Y10
+	VPADDD         Y10, Y1, Y13
+	VPBROADCASTD   4(R10), Y2
+	VPADDD         Y2, Y10, Y11
+	VPADDD         Y13, Y11, Y9
+	VPBROADCASTD   (R10), Y3
+	VPADDD         Y3, Y13, Y7
+	VPXOR          96(R8), Y9, Y12
+	VPSRLD         $0x01, Y12, Y4
+	VPSLLD         $0x1f, Y12, Y15
+	VPOR           Y15, Y4, Y8
+	VMOVDQU        Y8, 96(R8)
+	VMOVDQU        32(R8), Y5
+	VPADDD         Y5, Y5, Y14
+	VPSRLD         $0x1f, Y5, Y6
+	VPXOR          Y6, Y14, Y0
+	VPXOR          Y7, Y0, Y1
+	VMOVDQU        Y1, 32(R8)
+	VMOVDQU        (R8), Y0
+	VPSHUFB        (DI), Y0, Y1
+	VMOVDQU        32(R8), Y2
+	VPSHUFB        (DI), Y2, Y3
+	VPUNPCKLDQ     Y3, Y1, Y4
+	VPUNPCKHDQ     Y3, Y1, Y5
+	VMOVDQU        64(R8), Y6
+	VPSHUFB        32(DI), Y6, Y7
+	VMOVDQU        96(R8), Y8
+	VPSHUFB        32(DI), Y8, Y9
+	VPUNPCKLDQ     Y9, Y7, Y10
+	VPUNPCKHDQ     Y9, Y7, Y11
+	VPUNPCKLQDQ    Y10, Y4, Y12
+	VMOVDQU        Y12, -128(R15)
+	VPUNPCKHQDQ    Y10, Y4, Y13
+	VMOVDQU        Y13, -96(R15)
+	VPUNPCKLQDQ    Y11, Y5, Y14
+	VMOVDQU        Y14, -64(R15)
+	VPUNPCKHQDQ    Y11, Y5, Y15
+	VMOVDQU        Y15, -32(R15)
+	VMOVDQU        -128(R15), Y0
+	VPADDB         Y0, Y0, Y1
+	VPADDB         Y1, Y1, Y2
+	VPADDB         Y2, Y2, Y3
+	VPANDN         96(DI), Y3, Y4
+	VPAND          64(DI), Y0, Y5
+	VPOR           Y4, Y5, Y6
+	VBROADCASTI128 -128(AX), Y7
+	VPSHUFB        Y5, Y7, Y8
+	VBROADCASTI128 -112(AX), Y9
+	VPSHUFB        Y6, Y9, Y10
+	VPXOR          Y10, Y8, Y11
+	VBROADCASTI128 -96(AX), Y12
+	VPSHUFB        Y5, Y12, Y13
+	VBROADCASTI128 -80(AX), Y14
+	VPSHUFB        Y6, Y14, Y15
+	VPXOR          Y15, Y13, Y3
+	VPBLENDVB      Y2, Y3, Y11, Y0
+	VBROADCASTI128 -64(AX), Y7
+	VPSHUFB        Y5, Y7, Y9
+	VBROADCASTI128 -48(AX), Y8
+	VPSHUFB        Y6, Y8, Y10
+	VPXOR          Y10, Y9, Y12
+	VBROADCASTI128 -32(AX), Y14
+	VPSHUFB        Y5, Y14, Y13
+	VBROADCASTI128 -16(AX), Y15
+	VPSHUFB        Y6, Y15, Y11
+	VPXOR          Y11, Y13, Y3
+	VPBLENDVB      Y2, Y3, Y12, Y7
+	VPBLENDVB      Y1, Y7, Y0, Y8
+	VPXOR          96(DI), Y5, Y9
+	VPOR           Y4, Y9, Y10
+	VBROADCASTI128 (AX), Y14
+	VPSHUFB        Y9, Y14, Y15
+	VBROADCASTI128 16(AX), Y6
+	VPSHUFB        Y10, Y6, Y13
+	VPXOR          Y13, Y15, Y11
+	VBROADCASTI128 32(AX), Y12
+	VPSHUFB        Y9, Y12, Y3
+	VBROADCASTI128 48(AX), Y0
+	VPSHUFB        Y10, Y0, Y7
+	VPXOR          Y7, Y3, Y5
+	VPBLENDVB      Y2, Y5, Y11, Y4
+	VBROADCASTI128 64(AX), Y14
+	VPSHUFB        Y9, Y14, Y6
+	VBROADCASTI128 80(AX), Y15
+	VPSHUFB        Y10, Y15, Y13
+	VPXOR          Y13, Y6, Y12
+	VBROADCASTI128 96(AX), Y0
+	VPSHUFB        Y9, Y0, Y3
+	VBROADCASTI128 112(AX), Y7
+	VPSHUFB        Y10, Y7, Y11
+	VPXOR          Y11, Y3, Y5
+	VPBLENDVB      Y2, Y5, Y12, Y14
+	VPBLENDVB      Y1, Y14, Y4, Y15
+	VPXOR          Y15, Y8, Y6
+	VMOVDQU        Y6, (R15)
+	VMOVDQU        -96(R15), Y13
+	VPADDB         Y13, Y13, Y0
+	VPADDB         Y0, Y0, Y9
+	VPADDB         Y9, Y9, Y7
+	VPANDN         96(DI), Y7, Y10
+	VPAND          64(DI), Y13, Y3
+	VPOR           Y10, Y3, Y11
+	VBROADCASTI128 -128(R11), Y2
+	VPSHUFB        Y3, Y2, Y12
+	VBROADCASTI128 -112(R11), Y5
+	VPSHUFB        Y11, Y5, Y1
+	VPXOR          Y1, Y12, Y4
+	VBROADCASTI128 -96(R11), Y14
+	VPSHUFB        Y3, Y14, Y8
+	VBROADCASTI128 -80(R11), Y15
+	VPSHUFB        Y11, Y15, Y6
+	VPXOR          Y6, Y8, Y7
+	VPBLENDVB      Y9, Y7, Y4, Y13
+	VBROADCASTI128 -64(R11), Y2
+	VPSHUFB        Y3, Y2, Y5
+	VBROADCASTI128 -48(R11), Y12
+	VPSHUFB        Y11, Y12, Y1
+	VPXOR          Y1, Y5, Y14
+	VBROADCASTI128 -32(R11), Y15
+	VPSHUFB        Y3, Y15, Y8
+	VBROADCASTI128 -16(R11), Y6
+	VPSHUFB        Y11, Y6, Y4
+	VPXOR          Y4, Y8, Y7
+	VPBLENDVB      Y9, Y7, Y14, Y2
+	VPBLENDVB      Y0, Y2, Y13, Y12
+	VPXOR          96(DI), Y3, Y5
+	VPOR           Y10, Y5, Y1
+	VBROADCASTI128 (R11), Y15
+	VPSHUFB        Y5, Y15, Y6
+	VBROADCASTI128 16(R11), Y11
+	VPSHUFB        Y1, Y11, Y8
+	VPXOR          Y8, Y6, Y4
+	VBROADCASTI128 32(R11), Y14
+	VPSHUFB        Y5, Y14, Y7
+	VBROADCASTI128 48(R11), Y13
+	VPSHUFB        Y1, Y13, Y2
+	VPXOR          Y2, Y7, Y3
+	VPBLENDVB      Y9, Y3, Y4, Y10
+	VBROADCASTI128 64(R11), Y15
+	VPSHUFB        Y5, Y15, Y11
+	VBROADCASTI128 80(R11), Y6
+	VPSHUFB        Y1, Y6, Y8
+	VPXOR          Y8, Y11, Y14
+	VBROADCASTI128 96(R11), Y13
+	VPSHUFB        Y5, Y13, Y7
+	VBROADCASTI128 112(R11), Y2
+	VPSHUFB        Y1, Y2, Y4
+	VPXOR          Y4, Y7, Y3
+	VPBLENDVB      Y9, Y3, Y14, Y15
+	VPBLENDVB      Y0, Y15, Y10, Y6
+	VPXOR          Y6, Y12, Y11
+	VMOVDQU        Y11, 32(R15)
+	VMOVDQU        -64(R15), Y8
+	VPADDB         Y8, Y8, Y13
+	VPADDB         Y13, Y13, Y5
+	VPADDB         Y5, Y5, Y2
+	VPANDN         96(DI), Y2, Y1
+	VPAND          64(DI), Y8, Y7
+	VPOR           Y1, Y7, Y4
+	VBROADCASTI128 -128(R12), Y9
+	VPSHUFB        Y7, Y9, Y14
+	VBROADCASTI128 -112(R12), Y3
+	VPSHUFB        Y4, Y3, Y0
+	VPXOR          Y0, Y14, Y10
+	VBROADCASTI128 -96(R12), Y15
+	VPSHUFB        Y7, Y15, Y12
+	VBROADCASTI128 -80(R12), Y6
+	VPSHUFB        Y4, Y6, Y11
+	VPXOR          Y11, Y12, Y2
+	VPBLENDVB      Y5, Y2, Y10, Y8
+	VBROADCASTI128 -64(R12), Y9
+	VPSHUFB        Y7, Y9, Y3
+	VBROADCASTI128 -48(R12), Y14
+	VPSHUFB        Y4, Y14, Y0
+	VPXOR          Y0, Y3, Y15
+	VBROADCASTI128 -32(R12), Y6
+	VPSHUFB        Y7, Y6, Y12
+	VBROADCASTI128 -16(R12), Y11
+	VPSHUFB        Y4, Y11, Y10
+	VPXOR          Y10, Y12, Y2
+	VPBLENDVB      Y5, Y2, Y15, Y9
+	VPBLENDVB      Y13, Y9, Y8, Y14
+	VPXOR          96(DI), Y7, Y3
+	VPOR           Y1, Y3, Y0
+	VBROADCASTI128 (R12), Y6
+	VPSHUFB        Y3, Y6, Y11
+	VBROADCASTI128 16(R12), Y4
+	VPSHUFB        Y0, Y4, Y12
+	VPXOR          Y12, Y11, Y10
+	VBROADCASTI128 32(R12), Y15
+	VPSHUFB        Y3, Y15, Y2
+	VBROADCASTI128 48(R12), Y8
+	VPSHUFB        Y0, Y8, Y9
+	VPXOR          Y9, Y2, Y7
+	VPBLENDVB      Y5, Y7, Y10, Y1
+	VBROADCASTI128 64(R12), Y6
+	VPSHUFB        Y3, Y6, Y4
+	VBROADCASTI128 80(R12), Y11
+	VPSHUFB        Y0, Y11, Y12
+	VPXOR          Y12, Y4, Y15
+	VBROADCASTI128 96(R12), Y8
+	VPSHUFB        Y3, Y8, Y2
+	VBROADCASTI128 112(R12), Y9
+	VPSHUFB        Y0, Y9, Y10
+	VPXOR          Y10, Y2, Y7
+	VPBLENDVB      Y5, Y7, Y15, Y6
+	VPBLENDVB      Y13, Y6, Y1, Y11
+	VPXOR          Y11, Y14, Y4
+	VMOVDQU        Y4, 64(R15)
+	VMOVDQU        -32(R15), Y12
+	VPADDB         Y12, Y12, Y8
+	VPADDB         Y8, Y8, Y3
+	VPADDB         Y3, Y3, Y9
+	VPANDN         96(DI), Y9, Y0
+	VPAND          64(DI), Y12, Y2
+	VPOR           Y0, Y2, Y10
+	VBROADCASTI128 -128(R13), Y5
+	VPSHUFB        Y2, Y5, Y15
+	VBROADCASTI128 -112(R13), Y7
+	VPSHUFB        Y10, Y7, Y13
+	VPXOR          Y13, Y15, Y1
+	VBROADCASTI128 -96(R13), Y6
+	VPSHUFB        Y2, Y6, Y14
+	VBROADCASTI128 -80(R13), Y11
+	VPSHUFB        Y10, Y11, Y4
+	VPXOR          Y4, Y14, Y9
+	VPBLENDVB      Y3, Y9, Y1, Y12
+	VBROADCASTI128 -64(R13), Y5
+	VPSHUFB        Y2, Y5, Y7
+	VBROADCASTI128 -48(R13), Y15
+	VPSHUFB        Y10, Y15, Y13
+	VPXOR          Y13, Y7, Y6
+	VBROADCASTI128 -32(R13), Y11
+	VPSHUFB        Y2, Y11, Y14
+	VBROADCASTI128 -16(R13), Y4
+	VPSHUFB        Y10, Y4, Y1
+	VPXOR          Y1, Y14, Y9
+	VPBLENDVB      Y3, Y9, Y6, Y5
+	VPBLENDVB      Y8, Y5, Y12, Y15
+	VPXOR          96(DI), Y2, Y7
+	VPOR           Y0, Y7, Y13
+	VBROADCASTI128 (R13), Y11
+	VPSHUFB        Y7, Y11, Y4
+	VBROADCASTI128 16(R13), Y10
+	VPSHUFB        Y13, Y10, Y14
+	VPXOR          Y14, Y4, Y1
+	VBROADCASTI128 32(R13), Y6
+	VPSHUFB        Y7, Y6, Y9
+	VBROADCASTI128 48(R13), Y12
+	VPSHUFB        Y13, Y12, Y5
+	VPXOR          Y5, Y9, Y2
+	VPBLENDVB      Y3, Y2, Y1, Y0
+	VBROADCASTI128 64(R13), Y11
+	VPSHUFB        Y7, Y11, Y10
+	VBROADCASTI128 80(R13), Y4
+	VPSHUFB        Y13, Y4, Y14
+	VPXOR          Y14, Y10, Y6
+	VBROADCASTI128 96(R13), Y12
+	VPSHUFB        Y7, Y12, Y9
+	VBROADCASTI128 112(R13), Y5
+	VPSHUFB        Y13, Y5, Y1
+	VPXOR          Y1, Y9, Y2
+	VPBLENDVB      Y3, Y2, Y6, Y11
+	VPBLENDVB      Y8, Y11, Y0, Y4
+	VPXOR          Y4, Y15, Y10
+	VMOVDQU        Y10, 96(R15)
+	VMOVDQU        32(R15), Y0
+	VPADDB         Y0, Y0, Y1
+	VPXOR          128(DI), Y1, Y2
+	VPBLENDVB      Y0, Y2, Y1, Y3
+	VMOVDQU        64(R15), Y4
+	VPADDB         Y4, Y4, Y5
+	VPXOR          128(DI), Y5, Y6
+	VPBLENDVB      Y4, Y6, Y5, Y7
+	VPXOR          Y7, Y3, Y8
+	VMOVDQU        (R15), Y9
+	VPADDB         Y9, Y9, Y10
+	VPXOR          128(DI), Y10, Y11
+	VPBLENDVB      Y9, Y11, Y10, Y12
+	VMOVDQU        96(R15), Y13
+	VPADDB         Y13, Y13, Y14
+	VPXOR          128(DI), Y14, Y15
+	VPBLENDVB      Y13, Y15, Y14, Y0
+	VPXOR          Y0, Y12, Y1
+	VPXOR          Y7, Y12, Y2
+	VPXOR          Y8, Y1, Y4
+	VPADDB         Y4, Y4, Y5
+	VPXOR          128(DI), Y5, Y6
+	VPBLENDVB      Y4, Y6, Y5, Y9
+	VMOVDQU        (R15), Y10
+	VPXOR          32(R15), Y10, Y11
+	VPXOR          64(R15), Y11, Y13
+	VPXOR          96(R15), Y13, Y14
+	VPXOR          Y14, Y9, Y15
+	VPXOR          (R15), Y15, Y0
+	VPXOR          Y3, Y0, Y12
+	VPXOR          96(R15), Y15, Y7
+	VPXOR          Y8, Y7, Y4
+	VPUNPCKLBW     Y4, Y12, Y5
+	VPUNPCKHBW     Y4, Y12, Y6
+	VPXOR          64(R15), Y15, Y10
+	VPXOR          Y1, Y10, Y11
+	VPXOR          32(R15), Y15, Y13
+	VPXOR          Y2, Y13, Y9
+	VPUNPCKLBW     Y9, Y11, Y14
+	VPUNPCKHBW     Y9, Y11, Y0
+	VPUNPCKLWD     Y14, Y5, Y3
+	VPUNPCKLWD     Y0, Y6, Y7
+	VPADDD         Y7, Y3, Y8
+	VPBROADCASTD   -4(R10), Y12
+	VPADDD         Y12, Y7, Y4
+	VPADDD         Y8, Y4, Y10
+	VPBROADCASTD   -8(R10), Y1
+	VPADDD         Y1, Y8, Y15
+	VPXOR          -64(R8), Y10, Y13
+	VPSRLD         $0x01, Y13, Y2
+	VPSLLD         $0x1f, Y13, Y11
+	VPOR           Y11, Y2, Y9
 	VMOVDQU        Y9, -64(R8)
-	VMOVDQU        -128(R8), Y10
-	VPADDD         Y10, Y10, Y15
-	VPSRLD         $0x1f, Y10, Y11
-	VPXOR          Y11, Y15, Y1
-	VPXOR          Y4, Y1, Y5
-	VMOVDQU        Y5, -128(R8)
-	VPUNPCKHWD     Y13, Y8, Y3
-	VPUNPCKHWD     Y6, Y0, Y2
-	VPADDD         Y2, Y3, Y14
-	VPBROADCASTD   -4(R10), Y7
-	VPADDD         Y7, Y2, Y12
-	VPADDD         Y14, Y12, Y9
-	VPBROADCASTD   -8(R10), Y10
-	VPADDD         Y10, Y14, Y15
-	VPXOR          -32(R8), Y9, Y11
-	VPSRLD         $0x01, Y11, Y1
-	VPSLLD         $0x1f, Y11, Y4
-	VPOR           Y4, Y1, Y5
-	VMOVDQU        Y5, -32(R8)
-	VMOVDQU        -96(R8), Y8
-	VPADDD         Y8, Y8, Y13
-	VPSRLD         $0x1f, Y8, Y0
-	VPXOR          Y0, Y13, Y6
-	VPXOR          Y15, Y6, Y3
-	VMOVDQU        Y3, -96(R8)
+	VMOVDQU        -128(R8), Y3
+	VPADDD         Y3, Y3, Y7
+	VPSRLD         $0x1f, Y3, Y12
+	VPXOR          Y12, Y7, Y4
+	VPXOR          Y15, Y4, Y8
+	VMOVDQU        Y8, -128(R8)
+	VPUNPCKHWD     Y14, Y5, Y1
+	VPUNPCKHWD     Y0, Y6, Y10
+	VPADDD         Y10, Y1, Y13
+	VPBROADCASTD   -4(R10), Y2
+	VPADDD         Y2, Y10, Y11
+	VPADDD         Y13, Y11, Y9
+	VPBROADCASTD   -8(R10), Y3
+	VPADDD         Y3, Y13, Y7
+	VPXOR          -32(R8), Y9, Y12
+	VPSRLD         $0x01, Y12, Y4
+	VPSLLD         $0x1f, Y12, Y15
+	VPOR           Y15, Y4, Y8
+	VMOVDQU        Y8, -32(R8)
+	VMOVDQU        -96(R8), Y5
+	VPADDD         Y5, Y5, Y14
+	VPSRLD         $0x1f, Y5, Y6
+	VPXOR          Y6, Y14, Y0
+	VPXOR          Y7, Y0, Y1
+	VMOVDQU        Y1, -96(R8)
 	ADDQ           $-16, R10
 	DECL           CX
 	JNZ            rounds
@@ -1640,13 +1658,13 @@ rounds:
 	VPUNPCKLQDQ    Y13, Y12, Y14
 	VPUNPCKHQDQ    Y13, Y12, Y15
 	TESTQ          CX, CX
-	JZ             none9
+	JZ             none3
 	VPXOR          (CX), Y10, Y10
 	VPXOR          32(CX), Y11, Y11
 	VPXOR          64(CX), Y14, Y14
 	VPXOR          96(CX), Y15, Y15
 
-none9:
+none3:
 	VMOVDQU      Y10, (DI)
 	VMOVDQU      Y11, 32(DI)
 	VMOVDQU      Y14, 64(DI)
@@ -1668,13 +1686,13 @@ none9:
 	VPUNPCKLQDQ  Y11, Y10, Y14
 	VPUNPCKHQDQ  Y11, Y10, Y15
 	TESTQ        CX, CX
-	JZ           none10
+	JZ           none4
 	VPXOR        128(CX), Y12, Y12
 	VPXOR        160(CX), Y13, Y13
 	VPXOR        192(CX), Y14, Y14
 	VPXOR        224(CX), Y15, Y15
 
-none10:
+none4:
 	VMOVDQU Y12, 128(DI)
 	VMOVDQU Y13, 160(DI)
 	VMOVDQU Y14, 192(DI)
@@ -1683,16 +1701,16 @@ none10:
 	ADDQ    $0x00000100, src+24(FP)
 	MOVQ    pre+32(FP), SI
 	TESTQ   SI, SI
-	JZ      none11
+	JZ      none5
 	ADDQ    $0x00000100, pre+32(FP)
 
-none11:
+none5:
 	MOVQ  post+40(FP), SI
 	TESTQ SI, SI
-	JZ    none12
+	JZ    none6
 	ADDQ  $0x00000100, post+40(FP)
 
-none12:
+none6:
 	DECQ batches+48(FP)
 	JNZ  next
 
@@ -1735,6 +1753,15 @@ none12:
 // func encryptAVX2x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX2
 TEXT ·encryptAVX2x32(SB), $1048-56
+	// Registers: AX, R11, R12, R13 the four boxes, BX subkeys, R8 and R14 the states of the units, R15 and R9 their
+	// planes and what the boxes made of those, R10 and CX subkeys and double rounds of the loop; DI constants in the
+	// rounds, else dst; SI src, DX pre, CX post; the arguments in memory are where the next batch is. These point to the
+	// middle of things, so that distances fit into a byte. All are clobbered, and so are all vector registers.
+	// Units of 16 blocks in flight: 2. A word of the state of a unit is two vectors: word i of lane l of 16 bytes in
+	// the first is of block 2*i+l, in the second of block 8+2*i+l. A round of a unit has three parts that hand on
+	// through the stack: byte planes of two words (eight bytes of the first and eight of the second in each lane),
+	// look-ups, and the rest. With two units one looks up while the other does the rest of its round and the planes
+	// of the next. A look-up is 16 VPSHUFB, 6 VPBLENDVB and 17 cheaper operations for 32 bytes.
 	MOVQ k+8(FP), BX
 	MOVQ boxes+0(FP), R13
 	LEAQ 128(R13), AX
@@ -1757,13 +1784,13 @@ next:
 	VMOVDQU 64(SI), Y2
 	VMOVDQU 96(SI), Y3
 	TESTQ   DX, DX
-	JZ      none13
+	JZ      none1
 	VPXOR   (DX), Y0, Y0
 	VPXOR   32(DX), Y1, Y1
 	VPXOR   64(DX), Y2, Y2
 	VPXOR   96(DX), Y3, Y3
 
-none13:
+none1:
 	VPUNPCKLDQ   Y1, Y0, Y4
 	VPUNPCKLDQ   Y3, Y2, Y5
 	VPUNPCKLQDQ  Y5, Y4, Y6
@@ -1789,13 +1816,13 @@ none13:
 	VMOVDQU      192(SI), Y8
 	VMOVDQU      224(SI), Y9
 	TESTQ        DX, DX
-	JZ           none14
+	JZ           none2
 	VPXOR        128(DX), Y2, Y2
 	VPXOR        160(DX), Y3, Y3
 	VPXOR        192(DX), Y8, Y8
 	VPXOR        224(DX), Y9, Y9
 
-none14:
+none2:
 	VPUNPCKLDQ   Y3, Y2, Y6
 	VPUNPCKLDQ   Y9, Y8, Y12
 	VPUNPCKLQDQ  Y12, Y6, Y13
@@ -1821,13 +1848,13 @@ none14:
 	VMOVDQU      320(SI), Y14
 	VMOVDQU      352(SI), Y15
 	TESTQ        DX, DX
-	JZ           none15
+	JZ           none3
 	VPXOR        256(DX), Y8, Y8
 	VPXOR        288(DX), Y9, Y9
 	VPXOR        320(DX), Y14, Y14
 	VPXOR        352(DX), Y15, Y15
 
-none15:
+none3:
 	VPUNPCKLDQ   Y9, Y8, Y13
 	VPUNPCKLDQ   Y15, Y14, Y5
 	VPUNPCKLQDQ  Y5, Y13, Y11
@@ -1853,13 +1880,13 @@ none15:
 	VMOVDQU      448(SI), Y0
 	VMOVDQU      480(SI), Y1
 	TESTQ        DX, DX
-	JZ           none16
+	JZ           none4
 	VPXOR        384(DX), Y14, Y14
 	VPXOR        416(DX), Y15, Y15
 	VPXOR        448(DX), Y0, Y0
 	VPXOR        480(DX), Y1, Y1
 
-none16:
+none4:
 	VPUNPCKLDQ     Y15, Y14, Y11
 	VPUNPCKLDQ     Y1, Y0, Y12
 	VPUNPCKLQDQ    Y12, Y11, Y4
@@ -4515,13 +4542,13 @@ rounds:
 	VPUNPCKLQDQ    Y13, Y12, Y14
 	VPUNPCKHQDQ    Y13, Y12, Y15
 	TESTQ          CX, CX
-	JZ             none17
+	JZ             none5
 	VPXOR          (CX), Y10, Y10
 	VPXOR          32(CX), Y11, Y11
 	VPXOR          64(CX), Y14, Y14
 	VPXOR          96(CX), Y15, Y15
 
-none17:
+none5:
 	VMOVDQU      Y10, (DI)
 	VMOVDQU      Y11, 32(DI)
 	VMOVDQU      Y14, 64(DI)
@@ -4543,13 +4570,13 @@ none17:
 	VPUNPCKLQDQ  Y11, Y10, Y14
 	VPUNPCKHQDQ  Y11, Y10, Y15
 	TESTQ        CX, CX
-	JZ           none18
+	JZ           none6
 	VPXOR        128(CX), Y12, Y12
 	VPXOR        160(CX), Y13, Y13
 	VPXOR        192(CX), Y14, Y14
 	VPXOR        224(CX), Y15, Y15
 
-none18:
+none6:
 	VMOVDQU      Y12, 128(DI)
 	VMOVDQU      Y13, 160(DI)
 	VMOVDQU      Y14, 192(DI)
@@ -4571,13 +4598,13 @@ none18:
 	VPUNPCKLQDQ  Y13, Y12, Y14
 	VPUNPCKHQDQ  Y13, Y12, Y15
 	TESTQ        CX, CX
-	JZ           none19
+	JZ           none7
 	VPXOR        256(CX), Y10, Y10
 	VPXOR        288(CX), Y11, Y11
 	VPXOR        320(CX), Y14, Y14
 	VPXOR        352(CX), Y15, Y15
 
-none19:
+none7:
 	VMOVDQU      Y10, 256(DI)
 	VMOVDQU      Y11, 288(DI)
 	VMOVDQU      Y14, 320(DI)
@@ -4599,13 +4626,13 @@ none19:
 	VPUNPCKLQDQ  Y11, Y10, Y14
 	VPUNPCKHQDQ  Y11, Y10, Y15
 	TESTQ        CX, CX
-	JZ           none20
+	JZ           none8
 	VPXOR        384(CX), Y12, Y12
 	VPXOR        416(CX), Y13, Y13
 	VPXOR        448(CX), Y14, Y14
 	VPXOR        480(CX), Y15, Y15
 
-none20:
+none8:
 	VMOVDQU Y12, 384(DI)
 	VMOVDQU Y13, 416(DI)
 	VMOVDQU Y14, 448(DI)
@@ -4614,16 +4641,16 @@ none20:
 	ADDQ    $0x00000200, src+24(FP)
 	MOVQ    pre+32(FP), SI
 	TESTQ   SI, SI
-	JZ      none21
+	JZ      none9
 	ADDQ    $0x00000200, pre+32(FP)
 
-none21:
+none9:
 	MOVQ  post+40(FP), SI
 	TESTQ SI, SI
-	JZ    none22
+	JZ    none10
 	ADDQ  $0x00000200, post+40(FP)
 
-none22:
+none10:
 	DECQ batches+48(FP)
 	JNZ  next
 
@@ -4682,6 +4709,15 @@ none22:
 // func decryptAVX2x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX2
 TEXT ·decryptAVX2x32(SB), $1048-56
+	// Registers: AX, R11, R12, R13 the four boxes, BX subkeys, R8 and R14 the states of the units, R15 and R9 their
+	// planes and what the boxes made of those, R10 and CX subkeys and double rounds of the loop; DI constants in the
+	// rounds, else dst; SI src, DX pre, CX post; the arguments in memory are where the next batch is. These point to the
+	// middle of things, so that distances fit into a byte. All are clobbered, and so are all vector registers.
+	// Units of 16 blocks in flight: 2. A word of the state of a unit is two vectors: word i of lane l of 16 bytes in
+	// the first is of block 2*i+l, in the second of block 8+2*i+l. A round of a unit has three parts that hand on
+	// through the stack: byte planes of two words (eight bytes of the first and eight of the second in each lane),
+	// look-ups, and the rest. With two units one looks up while the other does the rest of its round and the planes
+	// of the next. A look-up is 16 VPSHUFB, 6 VPBLENDVB and 17 cheaper operations for 32 bytes.
 	MOVQ k+8(FP), BX
 	MOVQ boxes+0(FP), R13
 	LEAQ 128(R13), AX
@@ -4704,13 +4740,13 @@ next:
 	VMOVDQU 64(SI), Y2
 	VMOVDQU 96(SI), Y3
 	TESTQ   DX, DX
-	JZ      none23
+	JZ      none1
 	VPXOR   (DX), Y0, Y0
 	VPXOR   32(DX), Y1, Y1
 	VPXOR   64(DX), Y2, Y2
 	VPXOR   96(DX), Y3, Y3
 
-none23:
+none1:
 	VPUNPCKLDQ   Y1, Y0, Y4
 	VPUNPCKLDQ   Y3, Y2, Y5
 	VPUNPCKLQDQ  Y5, Y4, Y6
@@ -4736,13 +4772,13 @@ none23:
 	VMOVDQU      192(SI), Y8
 	VMOVDQU      224(SI), Y9
 	TESTQ        DX, DX
-	JZ           none24
+	JZ           none2
 	VPXOR        128(DX), Y2, Y2
 	VPXOR        160(DX), Y3, Y3
 	VPXOR        192(DX), Y8, Y8
 	VPXOR        224(DX), Y9, Y9
 
-none24:
+none2:
 	VPUNPCKLDQ   Y3, Y2, Y6
 	VPUNPCKLDQ   Y9, Y8, Y12
 	VPUNPCKLQDQ  Y12, Y6, Y13
@@ -4768,13 +4804,13 @@ none24:
 	VMOVDQU      320(SI), Y14
 	VMOVDQU      352(SI), Y15
 	TESTQ        DX, DX
-	JZ           none25
+	JZ           none3
 	VPXOR        256(DX), Y8, Y8
 	VPXOR        288(DX), Y9, Y9
 	VPXOR        320(DX), Y14, Y14
 	VPXOR        352(DX), Y15, Y15
 
-none25:
+none3:
 	VPUNPCKLDQ   Y9, Y8, Y13
 	VPUNPCKLDQ   Y15, Y14, Y5
 	VPUNPCKLQDQ  Y5, Y13, Y11
@@ -4800,13 +4836,13 @@ none25:
 	VMOVDQU      448(SI), Y0
 	VMOVDQU      480(SI), Y1
 	TESTQ        DX, DX
-	JZ           none26
+	JZ           none4
 	VPXOR        384(DX), Y14, Y14
 	VPXOR        416(DX), Y15, Y15
 	VPXOR        448(DX), Y0, Y0
 	VPXOR        480(DX), Y1, Y1
 
-none26:
+none4:
 	VPUNPCKLDQ     Y15, Y14, Y11
 	VPUNPCKLDQ     Y1, Y0, Y12
 	VPUNPCKLQDQ    Y12, Y11, Y4
@@ -7462,13 +7498,13 @@ rounds:
 	VPUNPCKLQDQ    Y13, Y12, Y14
 	VPUNPCKHQDQ    Y13, Y12, Y15
 	TESTQ          CX, CX
-	JZ             none27
+	JZ             none5
 	VPXOR          (CX), Y10, Y10
 	VPXOR          32(CX), Y11, Y11
 	VPXOR          64(CX), Y14, Y14
 	VPXOR          96(CX), Y15, Y15
 
-none27:
+none5:
 	VMOVDQU      Y10, (DI)
 	VMOVDQU      Y11, 32(DI)
 	VMOVDQU      Y14, 64(DI)
@@ -7490,13 +7526,13 @@ none27:
 	VPUNPCKLQDQ  Y11, Y10, Y14
 	VPUNPCKHQDQ  Y11, Y10, Y15
 	TESTQ        CX, CX
-	JZ           none28
+	JZ           none6
 	VPXOR        128(CX), Y12, Y12
 	VPXOR        160(CX), Y13, Y13
 	VPXOR        192(CX), Y14, Y14
 	VPXOR        224(CX), Y15, Y15
 
-none28:
+none6:
 	VMOVDQU      Y12, 128(DI)
 	VMOVDQU      Y13, 160(DI)
 	VMOVDQU      Y14, 192(DI)
@@ -7518,13 +7554,13 @@ none28:
 	VPUNPCKLQDQ  Y13, Y12, Y14
 	VPUNPCKHQDQ  Y13, Y12, Y15
 	TESTQ        CX, CX
-	JZ           none29
+	JZ           none7
 	VPXOR        256(CX), Y10, Y10
 	VPXOR        288(CX), Y11, Y11
 	VPXOR        320(CX), Y14, Y14
 	VPXOR        352(CX), Y15, Y15
 
-none29:
+none7:
 	VMOVDQU      Y10, 256(DI)
 	VMOVDQU      Y11, 288(DI)
 	VMOVDQU      Y14, 320(DI)
@@ -7546,13 +7582,13 @@ none29:
 	VPUNPCKLQDQ  Y11, Y10, Y14
 	VPUNPCKHQDQ  Y11, Y10, Y15
 	TESTQ        CX, CX
-	JZ           none30
+	JZ           none8
 	VPXOR        384(CX), Y12, Y12
 	VPXOR        416(CX), Y13, Y13
 	VPXOR        448(CX), Y14, Y14
 	VPXOR        480(CX), Y15, Y15
 
-none30:
+none8:
 	VMOVDQU Y12, 384(DI)
 	VMOVDQU Y13, 416(DI)
 	VMOVDQU Y14, 448(DI)
@@ -7561,16 +7597,16 @@ none30:
 	ADDQ    $0x00000200, src+24(FP)
 	MOVQ    pre+32(FP), SI
 	TESTQ   SI, SI
-	JZ      none31
+	JZ      none9
 	ADDQ    $0x00000200, pre+32(FP)
 
-none31:
+none9:
 	MOVQ  post+40(FP), SI
 	TESTQ SI, SI
-	JZ    none32
+	JZ    none10
 	ADDQ  $0x00000200, post+40(FP)
 
-none32:
+none10:
 	DECQ batches+48(FP)
 	JNZ  next
 

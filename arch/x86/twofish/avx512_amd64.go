@@ -4,27 +4,59 @@
 
 package twofish
 
+// encryptAVX512x32 encrypts batches of 32 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
 //go:noescape
 func encryptAVX512x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// decryptAVX512x32 decrypts batches of 32 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
 //go:noescape
 func decryptAVX512x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// encryptAVX512x64 encrypts batches of 64 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
 //go:noescape
 func encryptAVX512x64(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// decryptAVX512x64 decrypts batches of 64 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
 //go:noescape
 func decryptAVX512x64(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// encryptAVX512x128 encrypts batches of 128 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
 //go:noescape
 func encryptAVX512x128(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// decryptAVX512x128 decrypts batches of 128 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
 //go:noescape
 func decryptAVX512x128(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// encryptAVX512x256 encrypts batches of 256 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
 //go:noescape
 func encryptAVX512x256(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// decryptAVX512x256 decrypts batches of 256 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
 //go:noescape
 func decryptAVX512x256(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 

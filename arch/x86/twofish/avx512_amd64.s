@@ -44,7 +44,15 @@ GLOBL multiples<>(SB), RODATA|NOPTR, $16
 
 // func encryptAVX512x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
-TEXT ·encryptAVX512x32(SB), $824-56
+TEXT ·encryptAVX512x32(SB), $56-56
+	// Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11
+	// subkeys and double rounds of a loop. 18 vectors take turns in Z0 and up, masks in K1 to K7; the others have
+	// 2 of 4 quarters of each box and constants. All are clobbered.
+	// Units of 32 blocks in flight: 1. Its state is in registers.
+	// A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in
+	// the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes
+	// of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the
+	// MDS matrix, 8 to make words of planes, 16 for the rest.
 	MOVQ         boxes+0(FP), AX
 	MOVQ         k+8(FP), BX
 	MOVQ         dst+16(FP), DI
@@ -54,14 +62,6 @@ TEXT ·encryptAVX512x32(SB), $824-56
 	MOVQ         batches+48(FP), R9
 	LEAQ         56(SP), R8
 	ANDQ         $-64, R8
-	VMOVDQU64    planes<>+0(SB), Z0
-	VMOVDQA64    Z0, 512(R8)
-	VMOVDQU64    planes<>+64(SB), Z0
-	VMOVDQA64    Z0, 576(R8)
-	VMOVDQU64    planes<>+128(SB), Z0
-	VMOVDQA64    Z0, 640(R8)
-	VMOVDQU64    planes<>+192(SB), Z0
-	VMOVDQA64    Z0, 704(R8)
 	VMOVDQU64    (AX), Z31
 	VMOVDQU64    128(AX), Z30
 	VMOVDQU64    256(AX), Z29
@@ -70,10 +70,10 @@ TEXT ·encryptAVX512x32(SB), $824-56
 	VMOVDQU64    640(AX), Z26
 	VMOVDQU64    768(AX), Z25
 	VMOVDQU64    896(AX), Z24
-	VMOVDQU64    512(R8), Z23
-	VMOVDQU64    576(R8), Z22
-	VMOVDQU64    640(R8), Z21
-	VMOVDQU64    704(R8), Z20
+	VMOVDQU64    planes<>+0(SB), Z23
+	VMOVDQU64    planes<>+64(SB), Z22
+	VMOVDQU64    planes<>+128(SB), Z21
+	VMOVDQU64    planes<>+192(SB), Z20
 	VPBROADCASTQ multiples<>+0(SB), Z19
 	VPBROADCASTQ multiples<>+8(SB), Z18
 
@@ -83,13 +83,13 @@ next:
 	VMOVDQU64 128(SI), Z2
 	VMOVDQU64 192(SI), Z3
 	TESTQ     DX, DX
-	JZ        none33
+	JZ        none1
 	VPXORD    (DX), Z0, Z0
 	VPXORD    64(DX), Z1, Z1
 	VPXORD    128(DX), Z2, Z2
 	VPXORD    192(DX), Z3, Z3
 
-none33:
+none1:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
@@ -107,13 +107,13 @@ none33:
 	VMOVDQU64   384(SI), Z4
 	VMOVDQU64   448(SI), Z5
 	TESTQ       DX, DX
-	JZ          none34
+	JZ          none2
 	VPXORD      256(DX), Z16, Z16
 	VPXORD      320(DX), Z17, Z17
 	VPXORD      384(DX), Z4, Z4
 	VPXORD      448(DX), Z5, Z5
 
-none34:
+none2:
 	VPUNPCKLDQ     Z17, Z16, Z0
 	VPUNPCKLDQ     Z5, Z4, Z1
 	VPUNPCKLQDQ    Z1, Z0, Z2
@@ -1243,13 +1243,13 @@ none34:
 	VPUNPCKLQDQ    Z14, Z7, Z12
 	VPUNPCKHQDQ    Z14, Z7, Z13
 	TESTQ          CX, CX
-	JZ             none35
+	JZ             none3
 	VPXORD         (CX), Z8, Z8
 	VPXORD         64(CX), Z1, Z1
 	VPXORD         128(CX), Z12, Z12
 	VPXORD         192(CX), Z13, Z13
 
-none35:
+none3:
 	VMOVDQU64   Z8, (DI)
 	VMOVDQU64   Z1, 64(DI)
 	VMOVDQU64   Z12, 128(DI)
@@ -1267,13 +1267,13 @@ none35:
 	VPUNPCKLQDQ Z14, Z7, Z8
 	VPUNPCKHQDQ Z14, Z7, Z1
 	TESTQ       CX, CX
-	JZ          none36
+	JZ          none4
 	VPXORD      256(CX), Z9, Z9
 	VPXORD      320(CX), Z6, Z6
 	VPXORD      384(CX), Z8, Z8
 	VPXORD      448(CX), Z1, Z1
 
-none36:
+none4:
 	VMOVDQU64 Z9, 256(DI)
 	VMOVDQU64 Z6, 320(DI)
 	VMOVDQU64 Z8, 384(DI)
@@ -1281,65 +1281,72 @@ none36:
 	ADDQ      $0x00000200, DI
 	ADDQ      $0x00000200, SI
 	TESTQ     DX, DX
-	JZ        none37
+	JZ        none5
 	ADDQ      $0x00000200, DX
 
-none37:
+none5:
 	TESTQ CX, CX
-	JZ    none38
+	JZ    none6
 	ADDQ  $0x00000200, CX
 
-none38:
+none6:
 	DECQ R9
 	JNZ  next
 
 	// Leave nothing of key and state behind.
-	VPXOR     X0, X0, X0
-	VPXOR     X1, X1, X1
-	VPXOR     X2, X2, X2
-	VPXOR     X3, X3, X3
-	VPXOR     X4, X4, X4
-	VPXOR     X5, X5, X5
-	VPXOR     X6, X6, X6
-	VPXOR     X7, X7, X7
-	VPXOR     X8, X8, X8
-	VPXOR     X9, X9, X9
-	VPXOR     X10, X10, X10
-	VPXOR     X11, X11, X11
-	VPXOR     X12, X12, X12
-	VPXOR     X13, X13, X13
-	VPXOR     X14, X14, X14
-	VPXOR     X15, X15, X15
-	VPXORD    Z16, Z16, Z16
-	VPXORD    Z17, Z17, Z17
-	VPXORD    Z18, Z18, Z18
-	VPXORD    Z19, Z19, Z19
-	VPXORD    Z20, Z20, Z20
-	VPXORD    Z21, Z21, Z21
-	VPXORD    Z22, Z22, Z22
-	VPXORD    Z23, Z23, Z23
-	VPXORD    Z24, Z24, Z24
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z31, Z31, Z31
-	VMOVDQA64 Z0, (R8)
-	VMOVDQA64 Z0, 64(R8)
-	VMOVDQA64 Z0, 128(R8)
-	VMOVDQA64 Z0, 192(R8)
-	VMOVDQA64 Z0, 256(R8)
-	VMOVDQA64 Z0, 320(R8)
-	VMOVDQA64 Z0, 384(R8)
-	VMOVDQA64 Z0, 448(R8)
+	VPXOR  X0, X0, X0
+	VPXOR  X1, X1, X1
+	VPXOR  X2, X2, X2
+	VPXOR  X3, X3, X3
+	VPXOR  X4, X4, X4
+	VPXOR  X5, X5, X5
+	VPXOR  X6, X6, X6
+	VPXOR  X7, X7, X7
+	VPXOR  X8, X8, X8
+	VPXOR  X9, X9, X9
+	VPXOR  X10, X10, X10
+	VPXOR  X11, X11, X11
+	VPXOR  X12, X12, X12
+	VPXOR  X13, X13, X13
+	VPXOR  X14, X14, X14
+	VPXOR  X15, X15, X15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	KXORQ  K1, K1, K1
+	KXORQ  K2, K2, K2
+	KXORQ  K3, K3, K3
+	KXORQ  K4, K4, K4
+	KXORQ  K5, K5, K5
+	KXORQ  K6, K6, K6
+	KXORQ  K7, K7, K7
 	VZEROUPPER
 	RET
 
 // func decryptAVX512x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
-TEXT ·decryptAVX512x32(SB), $824-56
+TEXT ·decryptAVX512x32(SB), $56-56
+	// Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11
+	// subkeys and double rounds of a loop. 18 vectors take turns in Z0 and up, masks in K1 to K7; the others have
+	// 2 of 4 quarters of each box and constants. All are clobbered.
+	// Units of 32 blocks in flight: 1. Its state is in registers.
+	// A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in
+	// the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes
+	// of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the
+	// MDS matrix, 8 to make words of planes, 16 for the rest.
 	MOVQ         boxes+0(FP), AX
 	MOVQ         k+8(FP), BX
 	MOVQ         dst+16(FP), DI
@@ -1349,14 +1356,6 @@ TEXT ·decryptAVX512x32(SB), $824-56
 	MOVQ         batches+48(FP), R9
 	LEAQ         56(SP), R8
 	ANDQ         $-64, R8
-	VMOVDQU64    planes<>+0(SB), Z0
-	VMOVDQA64    Z0, 512(R8)
-	VMOVDQU64    planes<>+64(SB), Z0
-	VMOVDQA64    Z0, 576(R8)
-	VMOVDQU64    planes<>+128(SB), Z0
-	VMOVDQA64    Z0, 640(R8)
-	VMOVDQU64    planes<>+192(SB), Z0
-	VMOVDQA64    Z0, 704(R8)
 	VMOVDQU64    (AX), Z31
 	VMOVDQU64    128(AX), Z30
 	VMOVDQU64    256(AX), Z29
@@ -1365,10 +1364,10 @@ TEXT ·decryptAVX512x32(SB), $824-56
 	VMOVDQU64    640(AX), Z26
 	VMOVDQU64    768(AX), Z25
 	VMOVDQU64    896(AX), Z24
-	VMOVDQU64    512(R8), Z23
-	VMOVDQU64    576(R8), Z22
-	VMOVDQU64    640(R8), Z21
-	VMOVDQU64    704(R8), Z20
+	VMOVDQU64    planes<>+0(SB), Z23
+	VMOVDQU64    planes<>+64(SB), Z22
+	VMOVDQU64    planes<>+128(SB), Z21
+	VMOVDQU64    planes<>+192(SB), Z20
 	VPBROADCASTQ multiples<>+0(SB), Z19
 	VPBROADCASTQ multiples<>+8(SB), Z18
 
@@ -1378,13 +1377,13 @@ next:
 	VMOVDQU64 128(SI), Z2
 	VMOVDQU64 192(SI), Z3
 	TESTQ     DX, DX
-	JZ        none39
+	JZ        none1
 	VPXORD    (DX), Z0, Z0
 	VPXORD    64(DX), Z1, Z1
 	VPXORD    128(DX), Z2, Z2
 	VPXORD    192(DX), Z3, Z3
 
-none39:
+none1:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
@@ -1402,13 +1401,13 @@ none39:
 	VMOVDQU64   384(SI), Z4
 	VMOVDQU64   448(SI), Z5
 	TESTQ       DX, DX
-	JZ          none40
+	JZ          none2
 	VPXORD      256(DX), Z16, Z16
 	VPXORD      320(DX), Z17, Z17
 	VPXORD      384(DX), Z4, Z4
 	VPXORD      448(DX), Z5, Z5
 
-none40:
+none2:
 	VPUNPCKLDQ     Z17, Z16, Z0
 	VPUNPCKLDQ     Z5, Z4, Z1
 	VPUNPCKLQDQ    Z1, Z0, Z2
@@ -2538,13 +2537,13 @@ none40:
 	VPUNPCKLQDQ    Z8, Z15, Z17
 	VPUNPCKHQDQ    Z8, Z15, Z0
 	TESTQ          CX, CX
-	JZ             none41
+	JZ             none3
 	VPXORD         (CX), Z9, Z9
 	VPXORD         64(CX), Z16, Z16
 	VPXORD         128(CX), Z17, Z17
 	VPXORD         192(CX), Z0, Z0
 
-none41:
+none3:
 	VMOVDQU64   Z9, (DI)
 	VMOVDQU64   Z16, 64(DI)
 	VMOVDQU64   Z17, 128(DI)
@@ -2562,13 +2561,13 @@ none41:
 	VPUNPCKLQDQ Z8, Z15, Z9
 	VPUNPCKHQDQ Z8, Z15, Z16
 	TESTQ       CX, CX
-	JZ          none42
+	JZ          none4
 	VPXORD      256(CX), Z14, Z14
 	VPXORD      320(CX), Z7, Z7
 	VPXORD      384(CX), Z9, Z9
 	VPXORD      448(CX), Z16, Z16
 
-none42:
+none4:
 	VMOVDQU64 Z14, 256(DI)
 	VMOVDQU64 Z7, 320(DI)
 	VMOVDQU64 Z9, 384(DI)
@@ -2576,82 +2575,91 @@ none42:
 	ADDQ      $0x00000200, DI
 	ADDQ      $0x00000200, SI
 	TESTQ     DX, DX
-	JZ        none43
+	JZ        none5
 	ADDQ      $0x00000200, DX
 
-none43:
+none5:
 	TESTQ CX, CX
-	JZ    none44
+	JZ    none6
 	ADDQ  $0x00000200, CX
 
-none44:
+none6:
 	DECQ R9
 	JNZ  next
 
 	// Leave nothing of key and state behind.
-	VPXOR     X0, X0, X0
-	VPXOR     X1, X1, X1
-	VPXOR     X2, X2, X2
-	VPXOR     X3, X3, X3
-	VPXOR     X4, X4, X4
-	VPXOR     X5, X5, X5
-	VPXOR     X6, X6, X6
-	VPXOR     X7, X7, X7
-	VPXOR     X8, X8, X8
-	VPXOR     X9, X9, X9
-	VPXOR     X10, X10, X10
-	VPXOR     X11, X11, X11
-	VPXOR     X12, X12, X12
-	VPXOR     X13, X13, X13
-	VPXOR     X14, X14, X14
-	VPXOR     X15, X15, X15
-	VPXORD    Z16, Z16, Z16
-	VPXORD    Z17, Z17, Z17
-	VPXORD    Z18, Z18, Z18
-	VPXORD    Z19, Z19, Z19
-	VPXORD    Z20, Z20, Z20
-	VPXORD    Z21, Z21, Z21
-	VPXORD    Z22, Z22, Z22
-	VPXORD    Z23, Z23, Z23
-	VPXORD    Z24, Z24, Z24
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z31, Z31, Z31
-	VMOVDQA64 Z0, (R8)
-	VMOVDQA64 Z0, 64(R8)
-	VMOVDQA64 Z0, 128(R8)
-	VMOVDQA64 Z0, 192(R8)
-	VMOVDQA64 Z0, 256(R8)
-	VMOVDQA64 Z0, 320(R8)
-	VMOVDQA64 Z0, 384(R8)
-	VMOVDQA64 Z0, 448(R8)
+	VPXOR  X0, X0, X0
+	VPXOR  X1, X1, X1
+	VPXOR  X2, X2, X2
+	VPXOR  X3, X3, X3
+	VPXOR  X4, X4, X4
+	VPXOR  X5, X5, X5
+	VPXOR  X6, X6, X6
+	VPXOR  X7, X7, X7
+	VPXOR  X8, X8, X8
+	VPXOR  X9, X9, X9
+	VPXOR  X10, X10, X10
+	VPXOR  X11, X11, X11
+	VPXOR  X12, X12, X12
+	VPXOR  X13, X13, X13
+	VPXOR  X14, X14, X14
+	VPXOR  X15, X15, X15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	KXORQ  K1, K1, K1
+	KXORQ  K2, K2, K2
+	KXORQ  K3, K3, K3
+	KXORQ  K4, K4, K4
+	KXORQ  K5, K5, K5
+	KXORQ  K6, K6, K6
+	KXORQ  K7, K7, K7
 	VZEROUPPER
 	RET
 
 // func encryptAVX512x64(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
-TEXT ·encryptAVX512x64(SB), $1336-56
-	MOVQ      boxes+0(FP), AX
-	MOVQ      k+8(FP), BX
-	MOVQ      dst+16(FP), DI
-	MOVQ      src+24(FP), SI
-	MOVQ      pre+32(FP), DX
-	MOVQ      post+40(FP), CX
-	MOVQ      batches+48(FP), R9
-	LEAQ      56(SP), R8
-	ANDQ      $-64, R8
+TEXT ·encryptAVX512x64(SB), $312-56
+	// Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11
+	// subkeys and double rounds of a loop. 32 vectors take turns in Z0 and up, masks in K1 to K7; the others have
+	// 0 of 4 quarters of each box. All are clobbered.
+	// Units of 32 blocks in flight: 2. Their states are in registers; the second is 50 instructions behind the first.
+	// A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in
+	// the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes
+	// of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the
+	// MDS matrix, 8 to make words of planes, 16 for the rest.
+	MOVQ boxes+0(FP), AX
+	MOVQ k+8(FP), BX
+	MOVQ dst+16(FP), DI
+	MOVQ src+24(FP), SI
+	MOVQ pre+32(FP), DX
+	MOVQ post+40(FP), CX
+	MOVQ batches+48(FP), R9
+	LEAQ 56(SP), R8
+	ANDQ $-64, R8
+
+	// Constants to where they are aligned.
 	VMOVDQU64 planes<>+0(SB), Z0
-	VMOVDQA64 Z0, 1024(R8)
+	VMOVDQA64 Z0, (R8)
 	VMOVDQU64 planes<>+64(SB), Z0
-	VMOVDQA64 Z0, 1088(R8)
+	VMOVDQA64 Z0, 64(R8)
 	VMOVDQU64 planes<>+128(SB), Z0
-	VMOVDQA64 Z0, 1152(R8)
+	VMOVDQA64 Z0, 128(R8)
 	VMOVDQU64 planes<>+192(SB), Z0
-	VMOVDQA64 Z0, 1216(R8)
+	VMOVDQA64 Z0, 192(R8)
 
 next:
 	VMOVDQU64 (SI), Z0
@@ -2659,13 +2667,13 @@ next:
 	VMOVDQU64 128(SI), Z2
 	VMOVDQU64 192(SI), Z3
 	TESTQ     DX, DX
-	JZ        none45
+	JZ        none1
 	VPXORD    (DX), Z0, Z0
 	VPXORD    64(DX), Z1, Z1
 	VPXORD    128(DX), Z2, Z2
 	VPXORD    192(DX), Z3, Z3
 
-none45:
+none1:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
@@ -2683,13 +2691,13 @@ none45:
 	VMOVDQU64   384(SI), Z18
 	VMOVDQU64   448(SI), Z19
 	TESTQ       DX, DX
-	JZ          none46
+	JZ          none2
 	VPXORD      256(DX), Z16, Z16
 	VPXORD      320(DX), Z17, Z17
 	VPXORD      384(DX), Z18, Z18
 	VPXORD      448(DX), Z19, Z19
 
-none46:
+none2:
 	VPUNPCKLDQ  Z17, Z16, Z20
 	VPUNPCKLDQ  Z19, Z18, Z21
 	VPUNPCKLQDQ Z21, Z20, Z22
@@ -2702,13 +2710,13 @@ none46:
 	VPXORD.BCST 4(BX), Z23, Z29
 	VPXORD.BCST 8(BX), Z26, Z30
 	VPXORD.BCST 12(BX), Z27, Z31
-	VMOVDQU64   1024(R8), Z4
+	VMOVDQU64   (R8), Z4
 	VPERMI2B    Z28, Z12, Z4
-	VMOVDQU64   1088(R8), Z5
+	VMOVDQU64   64(R8), Z5
 	VPERMI2B    Z28, Z12, Z5
-	VMOVDQU64   1152(R8), Z0
+	VMOVDQU64   128(R8), Z0
 	VPERMI2B    Z29, Z13, Z0
-	VMOVDQU64   1216(R8), Z1
+	VMOVDQU64   192(R8), Z1
 	VPERMI2B    Z29, Z13, Z1
 	VPUNPCKLQDQ Z0, Z4, Z2
 	VPUNPCKHQDQ Z0, Z4, Z3
@@ -2730,13 +2738,13 @@ none46:
 	VMOVDQA64   Z3, Z19
 	VPERMI2B    320(AX), Z17, Z19
 	TESTQ       DX, DX
-	JZ          none47
+	JZ          none3
 	VPXORD      512(DX), Z11, Z11
 	VPXORD      576(DX), Z21, Z21
 	VPXORD      640(DX), Z16, Z16
 	VPXORD      704(DX), Z18, Z18
 
-none47:
+none3:
 	VMOVDQU64   384(AX), Z24
 	VPUNPCKLDQ  Z21, Z11, Z25
 	VPERMI2B    448(AX), Z24, Z3
@@ -2773,13 +2781,13 @@ none47:
 	VMOVDQU64   960(SI), Z0
 	VPXORD      Z2, Z23, Z1
 	TESTQ       DX, DX
-	JZ          none48
+	JZ          none4
 	VPXORD      768(DX), Z21, Z21
 	VPXORD      832(DX), Z4, Z4
 	VPXORD      896(DX), Z18, Z18
 	VPXORD      960(DX), Z0, Z0
 
-none48:
+none4:
 	VPXORD              Z1, Z6, Z5
 	VPUNPCKLDQ          Z4, Z21, Z8
 	VGF2P8AFFINEQB.BCST $0x00, multiples<>+8(SB), Z5, Z26
@@ -2805,19 +2813,19 @@ none48:
 	VPXORD              Z2, Z20, Z10
 	VPXORD.BCST         12(BX), Z16, Z11
 	VPTERNLOGD          $0x96, Z26, Z10, Z18
-	VMOVDQU64           1024(R8), Z25
+	VMOVDQU64           (R8), Z25
 	VPUNPCKLBW          Z18, Z21, Z9
 	VPERMI2B            Z4, Z17, Z25
 	VPUNPCKHBW          Z18, Z21, Z19
-	VMOVDQU64           1088(R8), Z6
+	VMOVDQU64           64(R8), Z6
 	VPUNPCKLWD          Z9, Z5, Z7
 	VPERMI2B            Z4, Z17, Z6
 	VPUNPCKHWD          Z9, Z5, Z23
-	VMOVDQU64           1152(R8), Z8
+	VMOVDQU64           128(R8), Z8
 	VPUNPCKLWD          Z19, Z27, Z20
 	VPERMI2B            Z1, Z24, Z8
 	VPUNPCKHWD          Z19, Z27, Z2
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z20, Z7, Z10
 	VPERMI2B            Z1, Z24, Z16
 	VPADDD.BCST         36(BX), Z20, Z26
@@ -2852,20 +2860,20 @@ none48:
 	VMOVDQU64           384(AX), Z14
 	VPXORD              Z15, Z2, Z26
 	VPERMI2B            448(AX), Z14, Z5
-	VMOVDQU64           1024(R8), Z21
+	VMOVDQU64           (R8), Z21
 	VPBLENDMB           Z5, Z23, K6, Z18
 	VPERMI2B            Z8, Z20, Z21
 	VPMOVB2M            Z27, K7
-	VMOVDQU64           1088(R8), Z6
+	VMOVDQU64           64(R8), Z6
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z8, Z20, Z6
 	VMOVDQA64           Z27, Z30
 	VPERMI2B            576(AX), Z16, Z30
-	VMOVDQU64           1152(R8), Z25
+	VMOVDQU64           128(R8), Z25
 	VMOVDQU64           640(AX), Z9
 	VPERMI2B            Z26, Z10, Z25
 	VPERMI2B            704(AX), Z9, Z27
-	VMOVDQU64           1216(R8), Z31
+	VMOVDQU64           192(R8), Z31
 	VPBLENDMB           Z27, Z30, K7, Z2
 	VPERMI2B            Z26, Z10, Z31
 	VPMOVB2M            Z7, K1
@@ -2959,19 +2967,19 @@ none48:
 	VPXORD              Z21, Z7, Z2
 	VPXORD              Z27, Z3, Z25
 	VPTERNLOGD          $0x96, Z30, Z2, Z9
-	VMOVDQU64           1024(R8), Z18
+	VMOVDQU64           (R8), Z18
 	VPUNPCKLBW          Z9, Z5, Z0
 	VPERMI2B            Z15, Z14, Z18
 	VPUNPCKHBW          Z9, Z5, Z23
-	VMOVDQU64           1088(R8), Z19
+	VMOVDQU64           64(R8), Z19
 	VPUNPCKLWD          Z0, Z22, Z6
 	VPERMI2B            Z15, Z14, Z19
 	VPUNPCKHWD          Z0, Z22, Z11
-	VMOVDQU64           1152(R8), Z7
+	VMOVDQU64           128(R8), Z7
 	VPUNPCKLWD          Z23, Z16, Z21
 	VPERMI2B            Z25, Z31, Z7
 	VPUNPCKHWD          Z23, Z16, Z3
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPADDD              Z21, Z6, Z2
 	VPERMI2B            Z25, Z31, Z27
 	VPADDD.BCST         44(BX), Z21, Z30
@@ -3006,20 +3014,20 @@ none48:
 	VMOVDQU64           384(AX), Z12
 	VPXORD              Z13, Z3, Z30
 	VPERMI2B            448(AX), Z12, Z22
-	VMOVDQU64           1024(R8), Z5
+	VMOVDQU64           (R8), Z5
 	VPBLENDMB           Z22, Z11, K7, Z9
 	VPERMI2B            Z7, Z21, Z5
 	VPMOVB2M            Z16, K1
-	VMOVDQU64           1088(R8), Z19
+	VMOVDQU64           64(R8), Z19
 	VMOVDQU64           512(AX), Z27
 	VPERMI2B            Z7, Z21, Z19
 	VMOVDQA64           Z16, Z28
 	VPERMI2B            576(AX), Z27, Z28
-	VMOVDQU64           1152(R8), Z18
+	VMOVDQU64           128(R8), Z18
 	VMOVDQU64           640(AX), Z0
 	VPERMI2B            Z30, Z2, Z18
 	VPERMI2B            704(AX), Z0, Z16
-	VMOVDQU64           1216(R8), Z29
+	VMOVDQU64           192(R8), Z29
 	VPBLENDMB           Z16, Z28, K1, Z3
 	VPERMI2B            Z30, Z2, Z29
 	VPMOVB2M            Z6, K2
@@ -3113,19 +3121,19 @@ none48:
 	VPXORD              Z5, Z6, Z3
 	VPXORD              Z16, Z17, Z18
 	VPTERNLOGD          $0x96, Z28, Z3, Z0
-	VMOVDQU64           1024(R8), Z9
+	VMOVDQU64           (R8), Z9
 	VPUNPCKLBW          Z0, Z22, Z4
 	VPERMI2B            Z13, Z12, Z9
 	VPUNPCKHBW          Z0, Z22, Z11
-	VMOVDQU64           1088(R8), Z23
+	VMOVDQU64           64(R8), Z23
 	VPUNPCKLWD          Z4, Z24, Z19
 	VPERMI2B            Z13, Z12, Z23
 	VPUNPCKHWD          Z4, Z24, Z1
-	VMOVDQU64           1152(R8), Z6
+	VMOVDQU64           128(R8), Z6
 	VPUNPCKLWD          Z11, Z27, Z5
 	VPERMI2B            Z18, Z29, Z6
 	VPUNPCKHWD          Z11, Z27, Z17
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z5, Z19, Z3
 	VPERMI2B            Z18, Z29, Z16
 	VPADDD.BCST         52(BX), Z5, Z28
@@ -3160,20 +3168,20 @@ none48:
 	VMOVDQU64           384(AX), Z20
 	VPXORD              Z10, Z17, Z28
 	VPERMI2B            448(AX), Z20, Z24
-	VMOVDQU64           1024(R8), Z22
+	VMOVDQU64           (R8), Z22
 	VPBLENDMB           Z24, Z1, K1, Z0
 	VPERMI2B            Z6, Z5, Z22
 	VPMOVB2M            Z27, K2
-	VMOVDQU64           1088(R8), Z23
+	VMOVDQU64           64(R8), Z23
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z6, Z5, Z23
 	VMOVDQA64           Z27, Z8
 	VPERMI2B            576(AX), Z16, Z8
-	VMOVDQU64           1152(R8), Z9
+	VMOVDQU64           128(R8), Z9
 	VMOVDQU64           640(AX), Z4
 	VPERMI2B            Z28, Z3, Z9
 	VPERMI2B            704(AX), Z4, Z27
-	VMOVDQU64           1216(R8), Z26
+	VMOVDQU64           192(R8), Z26
 	VPBLENDMB           Z27, Z8, K2, Z17
 	VPERMI2B            Z28, Z3, Z26
 	VPMOVB2M            Z19, K3
@@ -3267,19 +3275,19 @@ none48:
 	VPXORD              Z22, Z19, Z17
 	VPXORD              Z27, Z14, Z9
 	VPTERNLOGD          $0x96, Z8, Z17, Z4
-	VMOVDQU64           1024(R8), Z0
+	VMOVDQU64           (R8), Z0
 	VPUNPCKLBW          Z4, Z24, Z15
 	VPERMI2B            Z10, Z20, Z0
 	VPUNPCKHBW          Z4, Z24, Z1
-	VMOVDQU64           1088(R8), Z11
+	VMOVDQU64           64(R8), Z11
 	VPUNPCKLWD          Z15, Z31, Z23
 	VPERMI2B            Z10, Z20, Z11
 	VPUNPCKHWD          Z15, Z31, Z25
-	VMOVDQU64           1152(R8), Z19
+	VMOVDQU64           128(R8), Z19
 	VPUNPCKLWD          Z1, Z16, Z22
 	VPERMI2B            Z9, Z26, Z19
 	VPUNPCKHWD          Z1, Z16, Z14
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPADDD              Z22, Z23, Z17
 	VPERMI2B            Z9, Z26, Z27
 	VPADDD.BCST         60(BX), Z22, Z8
@@ -3314,20 +3322,20 @@ none48:
 	VMOVDQU64           384(AX), Z21
 	VPXORD              Z2, Z14, Z8
 	VPERMI2B            448(AX), Z21, Z31
-	VMOVDQU64           1024(R8), Z24
+	VMOVDQU64           (R8), Z24
 	VPBLENDMB           Z31, Z25, K2, Z4
 	VPERMI2B            Z19, Z22, Z24
 	VPMOVB2M            Z16, K3
-	VMOVDQU64           1088(R8), Z11
+	VMOVDQU64           64(R8), Z11
 	VMOVDQU64           512(AX), Z27
 	VPERMI2B            Z19, Z22, Z11
 	VMOVDQA64           Z16, Z7
 	VPERMI2B            576(AX), Z27, Z7
-	VMOVDQU64           1152(R8), Z0
+	VMOVDQU64           128(R8), Z0
 	VMOVDQU64           640(AX), Z15
 	VPERMI2B            Z8, Z17, Z0
 	VPERMI2B            704(AX), Z15, Z16
-	VMOVDQU64           1216(R8), Z30
+	VMOVDQU64           192(R8), Z30
 	VPBLENDMB           Z16, Z7, K3, Z14
 	VPERMI2B            Z8, Z17, Z30
 	VPMOVB2M            Z23, K4
@@ -3421,19 +3429,19 @@ none48:
 	VPXORD              Z24, Z23, Z14
 	VPXORD              Z16, Z12, Z0
 	VPTERNLOGD          $0x96, Z7, Z14, Z15
-	VMOVDQU64           1024(R8), Z4
+	VMOVDQU64           (R8), Z4
 	VPUNPCKLBW          Z15, Z31, Z13
 	VPERMI2B            Z2, Z21, Z4
 	VPUNPCKHBW          Z15, Z31, Z25
-	VMOVDQU64           1088(R8), Z1
+	VMOVDQU64           64(R8), Z1
 	VPUNPCKLWD          Z13, Z29, Z11
 	VPERMI2B            Z2, Z21, Z1
 	VPUNPCKHWD          Z13, Z29, Z18
-	VMOVDQU64           1152(R8), Z23
+	VMOVDQU64           128(R8), Z23
 	VPUNPCKLWD          Z25, Z27, Z24
 	VPERMI2B            Z0, Z30, Z23
 	VPUNPCKHWD          Z25, Z27, Z12
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z24, Z11, Z14
 	VPERMI2B            Z0, Z30, Z16
 	VPADDD.BCST         68(BX), Z24, Z7
@@ -3468,20 +3476,20 @@ none48:
 	VMOVDQU64           384(AX), Z5
 	VPXORD              Z3, Z12, Z7
 	VPERMI2B            448(AX), Z5, Z29
-	VMOVDQU64           1024(R8), Z31
+	VMOVDQU64           (R8), Z31
 	VPBLENDMB           Z29, Z18, K3, Z15
 	VPERMI2B            Z23, Z24, Z31
 	VPMOVB2M            Z27, K4
-	VMOVDQU64           1088(R8), Z1
+	VMOVDQU64           64(R8), Z1
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z23, Z24, Z1
 	VMOVDQA64           Z27, Z6
 	VPERMI2B            576(AX), Z16, Z6
-	VMOVDQU64           1152(R8), Z4
+	VMOVDQU64           128(R8), Z4
 	VMOVDQU64           640(AX), Z13
 	VPERMI2B            Z7, Z14, Z4
 	VPERMI2B            704(AX), Z13, Z27
-	VMOVDQU64           1216(R8), Z28
+	VMOVDQU64           192(R8), Z28
 	VPBLENDMB           Z27, Z6, K4, Z12
 	VPERMI2B            Z7, Z14, Z28
 	VPMOVB2M            Z11, K5
@@ -3575,19 +3583,19 @@ none48:
 	VPXORD              Z31, Z11, Z12
 	VPXORD              Z27, Z20, Z4
 	VPTERNLOGD          $0x96, Z6, Z12, Z13
-	VMOVDQU64           1024(R8), Z15
+	VMOVDQU64           (R8), Z15
 	VPUNPCKLBW          Z13, Z29, Z10
 	VPERMI2B            Z3, Z5, Z15
 	VPUNPCKHBW          Z13, Z29, Z18
-	VMOVDQU64           1088(R8), Z25
+	VMOVDQU64           64(R8), Z25
 	VPUNPCKLWD          Z10, Z26, Z1
 	VPERMI2B            Z3, Z5, Z25
 	VPUNPCKHWD          Z10, Z26, Z9
-	VMOVDQU64           1152(R8), Z11
+	VMOVDQU64           128(R8), Z11
 	VPUNPCKLWD          Z18, Z16, Z31
 	VPERMI2B            Z4, Z28, Z11
 	VPUNPCKHWD          Z18, Z16, Z20
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPADDD              Z31, Z1, Z12
 	VPERMI2B            Z4, Z28, Z27
 	VPADDD.BCST         76(BX), Z31, Z6
@@ -3622,20 +3630,20 @@ none48:
 	VMOVDQU64           384(AX), Z22
 	VPXORD              Z17, Z20, Z6
 	VPERMI2B            448(AX), Z22, Z26
-	VMOVDQU64           1024(R8), Z29
+	VMOVDQU64           (R8), Z29
 	VPBLENDMB           Z26, Z9, K4, Z13
 	VPERMI2B            Z11, Z31, Z29
 	VPMOVB2M            Z16, K5
-	VMOVDQU64           1088(R8), Z25
+	VMOVDQU64           64(R8), Z25
 	VMOVDQU64           512(AX), Z27
 	VPERMI2B            Z11, Z31, Z25
 	VMOVDQA64           Z16, Z19
 	VPERMI2B            576(AX), Z27, Z19
-	VMOVDQU64           1152(R8), Z15
+	VMOVDQU64           128(R8), Z15
 	VMOVDQU64           640(AX), Z10
 	VPERMI2B            Z6, Z12, Z15
 	VPERMI2B            704(AX), Z10, Z16
-	VMOVDQU64           1216(R8), Z8
+	VMOVDQU64           192(R8), Z8
 	VPBLENDMB           Z16, Z19, K5, Z20
 	VPERMI2B            Z6, Z12, Z8
 	VPMOVB2M            Z1, K6
@@ -3729,19 +3737,19 @@ none48:
 	VPXORD              Z29, Z1, Z20
 	VPXORD              Z16, Z21, Z15
 	VPTERNLOGD          $0x96, Z19, Z20, Z10
-	VMOVDQU64           1024(R8), Z13
+	VMOVDQU64           (R8), Z13
 	VPUNPCKLBW          Z10, Z26, Z2
 	VPERMI2B            Z17, Z22, Z13
 	VPUNPCKHBW          Z10, Z26, Z9
-	VMOVDQU64           1088(R8), Z18
+	VMOVDQU64           64(R8), Z18
 	VPUNPCKLWD          Z2, Z30, Z25
 	VPERMI2B            Z17, Z22, Z18
 	VPUNPCKHWD          Z2, Z30, Z0
-	VMOVDQU64           1152(R8), Z1
+	VMOVDQU64           128(R8), Z1
 	VPUNPCKLWD          Z9, Z27, Z29
 	VPERMI2B            Z15, Z8, Z1
 	VPUNPCKHWD          Z9, Z27, Z21
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z29, Z25, Z20
 	VPERMI2B            Z15, Z8, Z16
 	VPADDD.BCST         84(BX), Z29, Z19
@@ -3776,20 +3784,20 @@ none48:
 	VMOVDQU64           384(AX), Z24
 	VPXORD              Z14, Z21, Z19
 	VPERMI2B            448(AX), Z24, Z30
-	VMOVDQU64           1024(R8), Z26
+	VMOVDQU64           (R8), Z26
 	VPBLENDMB           Z30, Z0, K5, Z10
 	VPERMI2B            Z1, Z29, Z26
 	VPMOVB2M            Z27, K6
-	VMOVDQU64           1088(R8), Z18
+	VMOVDQU64           64(R8), Z18
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z1, Z29, Z18
 	VMOVDQA64           Z27, Z23
 	VPERMI2B            576(AX), Z16, Z23
-	VMOVDQU64           1152(R8), Z13
+	VMOVDQU64           128(R8), Z13
 	VMOVDQU64           640(AX), Z2
 	VPERMI2B            Z19, Z20, Z13
 	VPERMI2B            704(AX), Z2, Z27
-	VMOVDQU64           1216(R8), Z7
+	VMOVDQU64           192(R8), Z7
 	VPBLENDMB           Z27, Z23, K6, Z21
 	VPERMI2B            Z19, Z20, Z7
 	VPMOVB2M            Z25, K7
@@ -3883,19 +3891,19 @@ none48:
 	VPXORD              Z26, Z25, Z21
 	VPXORD              Z27, Z5, Z13
 	VPTERNLOGD          $0x96, Z23, Z21, Z2
-	VMOVDQU64           1024(R8), Z10
+	VMOVDQU64           (R8), Z10
 	VPUNPCKLBW          Z2, Z30, Z3
 	VPERMI2B            Z14, Z24, Z10
 	VPUNPCKHBW          Z2, Z30, Z0
-	VMOVDQU64           1088(R8), Z9
+	VMOVDQU64           64(R8), Z9
 	VPUNPCKLWD          Z3, Z28, Z18
 	VPERMI2B            Z14, Z24, Z9
 	VPUNPCKHWD          Z3, Z28, Z4
-	VMOVDQU64           1152(R8), Z25
+	VMOVDQU64           128(R8), Z25
 	VPUNPCKLWD          Z0, Z16, Z26
 	VPERMI2B            Z13, Z7, Z25
 	VPUNPCKHWD          Z0, Z16, Z5
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPADDD              Z26, Z18, Z21
 	VPERMI2B            Z13, Z7, Z27
 	VPADDD.BCST         92(BX), Z26, Z23
@@ -3930,20 +3938,20 @@ none48:
 	VMOVDQU64           384(AX), Z31
 	VPXORD              Z12, Z5, Z23
 	VPERMI2B            448(AX), Z31, Z28
-	VMOVDQU64           1024(R8), Z30
+	VMOVDQU64           (R8), Z30
 	VPBLENDMB           Z28, Z4, K6, Z2
 	VPERMI2B            Z25, Z26, Z30
 	VPMOVB2M            Z16, K7
-	VMOVDQU64           1088(R8), Z9
+	VMOVDQU64           64(R8), Z9
 	VMOVDQU64           512(AX), Z27
 	VPERMI2B            Z25, Z26, Z9
 	VMOVDQA64           Z16, Z11
 	VPERMI2B            576(AX), Z27, Z11
-	VMOVDQU64           1152(R8), Z10
+	VMOVDQU64           128(R8), Z10
 	VMOVDQU64           640(AX), Z3
 	VPERMI2B            Z23, Z21, Z10
 	VPERMI2B            704(AX), Z3, Z16
-	VMOVDQU64           1216(R8), Z6
+	VMOVDQU64           192(R8), Z6
 	VPBLENDMB           Z16, Z11, K7, Z5
 	VPERMI2B            Z23, Z21, Z6
 	VPMOVB2M            Z18, K1
@@ -4037,19 +4045,19 @@ none48:
 	VPXORD              Z30, Z18, Z5
 	VPXORD              Z16, Z22, Z10
 	VPTERNLOGD          $0x96, Z11, Z5, Z3
-	VMOVDQU64           1024(R8), Z2
+	VMOVDQU64           (R8), Z2
 	VPUNPCKLBW          Z3, Z28, Z17
 	VPERMI2B            Z12, Z31, Z2
 	VPUNPCKHBW          Z3, Z28, Z4
-	VMOVDQU64           1088(R8), Z0
+	VMOVDQU64           64(R8), Z0
 	VPUNPCKLWD          Z17, Z8, Z9
 	VPERMI2B            Z12, Z31, Z0
 	VPUNPCKHWD          Z17, Z8, Z15
-	VMOVDQU64           1152(R8), Z18
+	VMOVDQU64           128(R8), Z18
 	VPUNPCKLWD          Z4, Z27, Z30
 	VPERMI2B            Z10, Z6, Z18
 	VPUNPCKHWD          Z4, Z27, Z22
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z30, Z9, Z5
 	VPERMI2B            Z10, Z6, Z16
 	VPADDD.BCST         100(BX), Z30, Z11
@@ -4084,20 +4092,20 @@ none48:
 	VMOVDQU64           384(AX), Z29
 	VPXORD              Z20, Z22, Z11
 	VPERMI2B            448(AX), Z29, Z8
-	VMOVDQU64           1024(R8), Z28
+	VMOVDQU64           (R8), Z28
 	VPBLENDMB           Z8, Z15, K7, Z3
 	VPERMI2B            Z18, Z30, Z28
 	VPMOVB2M            Z27, K1
-	VMOVDQU64           1088(R8), Z0
+	VMOVDQU64           64(R8), Z0
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z18, Z30, Z0
 	VMOVDQA64           Z27, Z1
 	VPERMI2B            576(AX), Z16, Z1
-	VMOVDQU64           1152(R8), Z2
+	VMOVDQU64           128(R8), Z2
 	VMOVDQU64           640(AX), Z17
 	VPERMI2B            Z11, Z5, Z2
 	VPERMI2B            704(AX), Z17, Z27
-	VMOVDQU64           1216(R8), Z19
+	VMOVDQU64           192(R8), Z19
 	VPBLENDMB           Z27, Z1, K1, Z22
 	VPERMI2B            Z11, Z5, Z19
 	VPMOVB2M            Z9, K2
@@ -4191,19 +4199,19 @@ none48:
 	VPXORD              Z28, Z9, Z22
 	VPXORD              Z27, Z24, Z2
 	VPTERNLOGD          $0x96, Z1, Z22, Z17
-	VMOVDQU64           1024(R8), Z3
+	VMOVDQU64           (R8), Z3
 	VPUNPCKLBW          Z17, Z8, Z14
 	VPERMI2B            Z20, Z29, Z3
 	VPUNPCKHBW          Z17, Z8, Z15
-	VMOVDQU64           1088(R8), Z4
+	VMOVDQU64           64(R8), Z4
 	VPUNPCKLWD          Z14, Z7, Z0
 	VPERMI2B            Z20, Z29, Z4
 	VPUNPCKHWD          Z14, Z7, Z13
-	VMOVDQU64           1152(R8), Z9
+	VMOVDQU64           128(R8), Z9
 	VPUNPCKLWD          Z15, Z16, Z28
 	VPERMI2B            Z2, Z19, Z9
 	VPUNPCKHWD          Z15, Z16, Z24
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPADDD              Z28, Z0, Z22
 	VPERMI2B            Z2, Z19, Z27
 	VPADDD.BCST         108(BX), Z28, Z1
@@ -4238,20 +4246,20 @@ none48:
 	VMOVDQU64           384(AX), Z26
 	VPXORD              Z21, Z24, Z1
 	VPERMI2B            448(AX), Z26, Z7
-	VMOVDQU64           1024(R8), Z8
+	VMOVDQU64           (R8), Z8
 	VPBLENDMB           Z7, Z13, K1, Z17
 	VPERMI2B            Z9, Z28, Z8
 	VPMOVB2M            Z16, K2
-	VMOVDQU64           1088(R8), Z4
+	VMOVDQU64           64(R8), Z4
 	VMOVDQU64           512(AX), Z27
 	VPERMI2B            Z9, Z28, Z4
 	VMOVDQA64           Z16, Z25
 	VPERMI2B            576(AX), Z27, Z25
-	VMOVDQU64           1152(R8), Z3
+	VMOVDQU64           128(R8), Z3
 	VMOVDQU64           640(AX), Z14
 	VPERMI2B            Z1, Z22, Z3
 	VPERMI2B            704(AX), Z14, Z16
-	VMOVDQU64           1216(R8), Z23
+	VMOVDQU64           192(R8), Z23
 	VPBLENDMB           Z16, Z25, K2, Z24
 	VPERMI2B            Z1, Z22, Z23
 	VPMOVB2M            Z0, K3
@@ -4345,19 +4353,19 @@ none48:
 	VPXORD              Z8, Z0, Z24
 	VPXORD              Z16, Z31, Z3
 	VPTERNLOGD          $0x96, Z25, Z24, Z14
-	VMOVDQU64           1024(R8), Z17
+	VMOVDQU64           (R8), Z17
 	VPUNPCKLBW          Z14, Z7, Z12
 	VPERMI2B            Z21, Z26, Z17
 	VPUNPCKHBW          Z14, Z7, Z13
-	VMOVDQU64           1088(R8), Z15
+	VMOVDQU64           64(R8), Z15
 	VPUNPCKLWD          Z12, Z6, Z4
 	VPERMI2B            Z21, Z26, Z15
 	VPUNPCKHWD          Z12, Z6, Z10
-	VMOVDQU64           1152(R8), Z0
+	VMOVDQU64           128(R8), Z0
 	VPUNPCKLWD          Z13, Z27, Z8
 	VPERMI2B            Z3, Z23, Z0
 	VPUNPCKHWD          Z13, Z27, Z31
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z8, Z4, Z24
 	VPERMI2B            Z3, Z23, Z16
 	VPADDD.BCST         116(BX), Z8, Z25
@@ -4392,20 +4400,20 @@ none48:
 	VMOVDQU64           384(AX), Z30
 	VPXORD              Z5, Z31, Z25
 	VPERMI2B            448(AX), Z30, Z6
-	VMOVDQU64           1024(R8), Z7
+	VMOVDQU64           (R8), Z7
 	VPBLENDMB           Z6, Z10, K2, Z14
 	VPERMI2B            Z0, Z8, Z7
 	VPMOVB2M            Z27, K3
-	VMOVDQU64           1088(R8), Z15
+	VMOVDQU64           64(R8), Z15
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z0, Z8, Z15
 	VMOVDQA64           Z27, Z18
 	VPERMI2B            576(AX), Z16, Z18
-	VMOVDQU64           1152(R8), Z17
+	VMOVDQU64           128(R8), Z17
 	VMOVDQU64           640(AX), Z12
 	VPERMI2B            Z25, Z24, Z17
 	VPERMI2B            704(AX), Z12, Z27
-	VMOVDQU64           1216(R8), Z11
+	VMOVDQU64           192(R8), Z11
 	VPBLENDMB           Z27, Z18, K3, Z31
 	VPERMI2B            Z25, Z24, Z11
 	VPMOVB2M            Z4, K4
@@ -4499,19 +4507,19 @@ none48:
 	VPXORD              Z7, Z4, Z31
 	VPXORD              Z27, Z29, Z17
 	VPTERNLOGD          $0x96, Z18, Z31, Z12
-	VMOVDQU64           1024(R8), Z14
+	VMOVDQU64           (R8), Z14
 	VPUNPCKLBW          Z12, Z6, Z20
 	VPERMI2B            Z5, Z30, Z14
 	VPUNPCKHBW          Z12, Z6, Z10
-	VMOVDQU64           1088(R8), Z13
+	VMOVDQU64           64(R8), Z13
 	VPUNPCKLWD          Z20, Z19, Z15
 	VPERMI2B            Z5, Z30, Z13
 	VPUNPCKHWD          Z20, Z19, Z2
-	VMOVDQU64           1152(R8), Z4
+	VMOVDQU64           128(R8), Z4
 	VPUNPCKLWD          Z10, Z16, Z7
 	VPERMI2B            Z17, Z11, Z4
 	VPUNPCKHWD          Z10, Z16, Z29
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPADDD              Z7, Z15, Z31
 	VPERMI2B            Z17, Z11, Z27
 	VPADDD.BCST         124(BX), Z7, Z18
@@ -4546,20 +4554,20 @@ none48:
 	VMOVDQU64           384(AX), Z28
 	VPXORD              Z22, Z29, Z18
 	VPERMI2B            448(AX), Z28, Z19
-	VMOVDQU64           1024(R8), Z6
+	VMOVDQU64           (R8), Z6
 	VPBLENDMB           Z19, Z2, K3, Z12
 	VPERMI2B            Z4, Z7, Z6
 	VPMOVB2M            Z16, K4
-	VMOVDQU64           1088(R8), Z13
+	VMOVDQU64           64(R8), Z13
 	VMOVDQU64           512(AX), Z27
 	VPERMI2B            Z4, Z7, Z13
 	VMOVDQA64           Z16, Z9
 	VPERMI2B            576(AX), Z27, Z9
-	VMOVDQU64           1152(R8), Z14
+	VMOVDQU64           128(R8), Z14
 	VMOVDQU64           640(AX), Z20
 	VPERMI2B            Z18, Z31, Z14
 	VPERMI2B            704(AX), Z20, Z16
-	VMOVDQU64           1216(R8), Z1
+	VMOVDQU64           192(R8), Z1
 	VPBLENDMB           Z16, Z9, K4, Z29
 	VPERMI2B            Z18, Z31, Z1
 	VPMOVB2M            Z15, K5
@@ -4653,19 +4661,19 @@ none48:
 	VPXORD              Z6, Z15, Z29
 	VPXORD              Z16, Z26, Z14
 	VPTERNLOGD          $0x96, Z9, Z29, Z20
-	VMOVDQU64           1024(R8), Z12
+	VMOVDQU64           (R8), Z12
 	VPUNPCKLBW          Z20, Z19, Z21
 	VPERMI2B            Z22, Z28, Z12
 	VPUNPCKHBW          Z20, Z19, Z2
-	VMOVDQU64           1088(R8), Z10
+	VMOVDQU64           64(R8), Z10
 	VPUNPCKLWD          Z21, Z23, Z13
 	VPERMI2B            Z22, Z28, Z10
 	VPUNPCKHWD          Z21, Z23, Z3
-	VMOVDQU64           1152(R8), Z15
+	VMOVDQU64           128(R8), Z15
 	VPUNPCKLWD          Z2, Z27, Z6
 	VPERMI2B            Z14, Z1, Z15
 	VPUNPCKHWD          Z2, Z27, Z26
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z6, Z13, Z29
 	VPERMI2B            Z14, Z1, Z16
 	VPADDD.BCST         132(BX), Z6, Z9
@@ -4700,20 +4708,20 @@ none48:
 	VMOVDQU64           384(AX), Z8
 	VPXORD              Z24, Z26, Z9
 	VPERMI2B            448(AX), Z8, Z23
-	VMOVDQU64           1024(R8), Z19
+	VMOVDQU64           (R8), Z19
 	VPBLENDMB           Z23, Z3, K4, Z20
 	VPERMI2B            Z15, Z6, Z19
 	VPMOVB2M            Z27, K5
-	VMOVDQU64           1088(R8), Z10
+	VMOVDQU64           64(R8), Z10
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z15, Z6, Z10
 	VMOVDQA64           Z27, Z0
 	VPERMI2B            576(AX), Z16, Z0
-	VMOVDQU64           1152(R8), Z12
+	VMOVDQU64           128(R8), Z12
 	VMOVDQU64           640(AX), Z21
 	VPERMI2B            Z9, Z29, Z12
 	VPERMI2B            704(AX), Z21, Z27
-	VMOVDQU64           1216(R8), Z25
+	VMOVDQU64           192(R8), Z25
 	VPBLENDMB           Z27, Z0, K5, Z26
 	VPERMI2B            Z9, Z29, Z25
 	VPMOVB2M            Z13, K6
@@ -4807,19 +4815,19 @@ none48:
 	VPXORD              Z19, Z13, Z26
 	VPXORD              Z27, Z30, Z12
 	VPTERNLOGD          $0x96, Z0, Z26, Z21
-	VMOVDQU64           1024(R8), Z20
+	VMOVDQU64           (R8), Z20
 	VPUNPCKLBW          Z21, Z23, Z5
 	VPERMI2B            Z24, Z8, Z20
 	VPUNPCKHBW          Z21, Z23, Z3
-	VMOVDQU64           1088(R8), Z2
+	VMOVDQU64           64(R8), Z2
 	VPUNPCKLWD          Z5, Z11, Z10
 	VPERMI2B            Z24, Z8, Z2
 	VPUNPCKHWD          Z5, Z11, Z17
-	VMOVDQU64           1152(R8), Z13
+	VMOVDQU64           128(R8), Z13
 	VPUNPCKLWD          Z3, Z16, Z19
 	VPERMI2B            Z12, Z25, Z13
 	VPUNPCKHWD          Z3, Z16, Z30
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPADDD              Z19, Z10, Z26
 	VPERMI2B            Z12, Z25, Z27
 	VPADDD.BCST         140(BX), Z19, Z0
@@ -4854,20 +4862,20 @@ none48:
 	VMOVDQU64           384(AX), Z7
 	VPXORD              Z31, Z30, Z0
 	VPERMI2B            448(AX), Z7, Z11
-	VMOVDQU64           1024(R8), Z23
+	VMOVDQU64           (R8), Z23
 	VPBLENDMB           Z11, Z17, K5, Z21
 	VPERMI2B            Z13, Z19, Z23
 	VPMOVB2M            Z16, K6
-	VMOVDQU64           1088(R8), Z2
+	VMOVDQU64           64(R8), Z2
 	VMOVDQU64           512(AX), Z27
 	VPERMI2B            Z13, Z19, Z2
 	VMOVDQA64           Z16, Z4
 	VPERMI2B            576(AX), Z27, Z4
-	VMOVDQU64           1152(R8), Z20
+	VMOVDQU64           128(R8), Z20
 	VMOVDQU64           640(AX), Z5
 	VPERMI2B            Z0, Z26, Z20
 	VPERMI2B            704(AX), Z5, Z16
-	VMOVDQU64           1216(R8), Z18
+	VMOVDQU64           192(R8), Z18
 	VPBLENDMB           Z16, Z4, K6, Z30
 	VPERMI2B            Z0, Z26, Z18
 	VPMOVB2M            Z10, K7
@@ -4961,19 +4969,19 @@ none48:
 	VPXORD              Z23, Z10, Z30
 	VPXORD              Z16, Z28, Z20
 	VPTERNLOGD          $0x96, Z4, Z30, Z5
-	VMOVDQU64           1024(R8), Z21
+	VMOVDQU64           (R8), Z21
 	VPUNPCKLBW          Z5, Z11, Z22
 	VPERMI2B            Z31, Z7, Z21
 	VPUNPCKHBW          Z5, Z11, Z17
-	VMOVDQU64           1088(R8), Z3
+	VMOVDQU64           64(R8), Z3
 	VPUNPCKLWD          Z22, Z1, Z2
 	VPERMI2B            Z31, Z7, Z3
 	VPUNPCKHWD          Z22, Z1, Z14
-	VMOVDQU64           1152(R8), Z10
+	VMOVDQU64           128(R8), Z10
 	VPUNPCKLWD          Z17, Z27, Z23
 	VPERMI2B            Z20, Z18, Z10
 	VPUNPCKHWD          Z17, Z27, Z28
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z23, Z2, Z30
 	VPERMI2B            Z20, Z18, Z16
 	VPADDD.BCST         148(BX), Z23, Z4
@@ -5008,20 +5016,20 @@ none48:
 	VMOVDQU64           384(AX), Z6
 	VPXORD              Z29, Z28, Z4
 	VPERMI2B            448(AX), Z6, Z1
-	VMOVDQU64           1024(R8), Z11
+	VMOVDQU64           (R8), Z11
 	VPBLENDMB           Z1, Z14, K6, Z5
 	VPERMI2B            Z10, Z23, Z11
 	VPMOVB2M            Z27, K7
-	VMOVDQU64           1088(R8), Z3
+	VMOVDQU64           64(R8), Z3
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z10, Z23, Z3
 	VMOVDQA64           Z27, Z15
 	VPERMI2B            576(AX), Z16, Z15
-	VMOVDQU64           1152(R8), Z21
+	VMOVDQU64           128(R8), Z21
 	VMOVDQU64           640(AX), Z22
 	VPERMI2B            Z4, Z30, Z21
 	VPERMI2B            704(AX), Z22, Z27
-	VMOVDQU64           1216(R8), Z9
+	VMOVDQU64           192(R8), Z9
 	VPBLENDMB           Z27, Z15, K7, Z28
 	VPERMI2B            Z4, Z30, Z9
 	VPMOVB2M            Z2, K1
@@ -5115,19 +5123,19 @@ none48:
 	VPXORD              Z11, Z2, Z28
 	VPXORD              Z27, Z8, Z21
 	VPTERNLOGD          $0x96, Z15, Z28, Z22
-	VMOVDQU64           1024(R8), Z5
+	VMOVDQU64           (R8), Z5
 	VPUNPCKLBW          Z22, Z1, Z24
 	VPERMI2B            Z29, Z6, Z5
 	VPUNPCKHBW          Z22, Z1, Z14
-	VMOVDQU64           1088(R8), Z17
+	VMOVDQU64           64(R8), Z17
 	VPUNPCKLWD          Z24, Z25, Z3
 	VPERMI2B            Z29, Z6, Z17
 	VPUNPCKHWD          Z24, Z25, Z12
-	VMOVDQU64           1152(R8), Z2
+	VMOVDQU64           128(R8), Z2
 	VPUNPCKLWD          Z14, Z16, Z11
 	VPERMI2B            Z21, Z9, Z2
 	VPUNPCKHWD          Z14, Z16, Z8
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPADDD              Z11, Z3, Z28
 	VPERMI2B            Z21, Z9, Z27
 	VPADDD.BCST         156(BX), Z11, Z15
@@ -5189,13 +5197,13 @@ none48:
 	VPUNPCKHQDQ         Z11, Z25, Z24
 	VPERMI2B            960(AX), Z8, Z3
 	TESTQ               CX, CX
-	JZ                  none49
+	JZ                  none5
 	VPXORD              (CX), Z19, Z19
 	VPXORD              64(CX), Z12, Z12
 	VPXORD              128(CX), Z13, Z13
 	VPXORD              192(CX), Z24, Z24
 
-none49:
+none5:
 	VMOVDQU64           Z19, (DI)
 	VMOVDQU64           Z12, 64(DI)
 	VMOVDQU64           Z13, 128(DI)
@@ -5226,13 +5234,13 @@ none49:
 	VPUNPCKHQDQ         Z10, Z28, Z5
 	VPTERNLOGD          $0x96, Z25, Z26, Z15
 	TESTQ               CX, CX
-	JZ                  none50
+	JZ                  none6
 	VPXORD              256(CX), Z12, Z12
 	VPXORD              320(CX), Z24, Z24
 	VPXORD              384(CX), Z2, Z2
 	VPXORD              448(CX), Z5, Z5
 
-none50:
+none6:
 	VMOVDQU64           Z12, 256(DI)
 	VMOVDQU64           Z24, 320(DI)
 	VMOVDQU64           Z2, 384(DI)
@@ -5275,13 +5283,13 @@ none50:
 	VPUNPCKLQDQ         Z7, Z28, Z26
 	VPUNPCKHQDQ         Z7, Z28, Z18
 	TESTQ               CX, CX
-	JZ                  none51
+	JZ                  none7
 	VPXORD              512(CX), Z8, Z8
 	VPXORD              576(CX), Z13, Z13
 	VPXORD              640(CX), Z26, Z26
 	VPXORD              704(CX), Z18, Z18
 
-none51:
+none7:
 	VMOVDQU64   Z8, 512(DI)
 	VMOVDQU64   Z13, 576(DI)
 	VMOVDQU64   Z26, 640(DI)
@@ -5299,13 +5307,13 @@ none51:
 	VPUNPCKLQDQ Z20, Z11, Z15
 	VPUNPCKHQDQ Z20, Z11, Z23
 	TESTQ       CX, CX
-	JZ          none52
+	JZ          none8
 	VPXORD      768(CX), Z14, Z14
 	VPXORD      832(CX), Z31, Z31
 	VPXORD      896(CX), Z15, Z15
 	VPXORD      960(CX), Z23, Z23
 
-none52:
+none8:
 	VMOVDQU64 Z14, 768(DI)
 	VMOVDQU64 Z31, 832(DI)
 	VMOVDQU64 Z15, 896(DI)
@@ -5313,90 +5321,91 @@ none52:
 	ADDQ      $0x00000400, DI
 	ADDQ      $0x00000400, SI
 	TESTQ     DX, DX
-	JZ        none53
+	JZ        none9
 	ADDQ      $0x00000400, DX
 
-none53:
+none9:
 	TESTQ CX, CX
-	JZ    none54
+	JZ    none10
 	ADDQ  $0x00000400, CX
 
-none54:
+none10:
 	DECQ R9
 	JNZ  next
 
 	// Leave nothing of key and state behind.
-	VPXOR     X0, X0, X0
-	VPXOR     X1, X1, X1
-	VPXOR     X2, X2, X2
-	VPXOR     X3, X3, X3
-	VPXOR     X4, X4, X4
-	VPXOR     X5, X5, X5
-	VPXOR     X6, X6, X6
-	VPXOR     X7, X7, X7
-	VPXOR     X8, X8, X8
-	VPXOR     X9, X9, X9
-	VPXOR     X10, X10, X10
-	VPXOR     X11, X11, X11
-	VPXOR     X12, X12, X12
-	VPXOR     X13, X13, X13
-	VPXOR     X14, X14, X14
-	VPXOR     X15, X15, X15
-	VPXORD    Z16, Z16, Z16
-	VPXORD    Z17, Z17, Z17
-	VPXORD    Z18, Z18, Z18
-	VPXORD    Z19, Z19, Z19
-	VPXORD    Z20, Z20, Z20
-	VPXORD    Z21, Z21, Z21
-	VPXORD    Z22, Z22, Z22
-	VPXORD    Z23, Z23, Z23
-	VPXORD    Z24, Z24, Z24
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z31, Z31, Z31
-	VMOVDQA64 Z0, (R8)
-	VMOVDQA64 Z0, 64(R8)
-	VMOVDQA64 Z0, 128(R8)
-	VMOVDQA64 Z0, 192(R8)
-	VMOVDQA64 Z0, 256(R8)
-	VMOVDQA64 Z0, 320(R8)
-	VMOVDQA64 Z0, 384(R8)
-	VMOVDQA64 Z0, 448(R8)
-	VMOVDQA64 Z0, 512(R8)
-	VMOVDQA64 Z0, 576(R8)
-	VMOVDQA64 Z0, 640(R8)
-	VMOVDQA64 Z0, 704(R8)
-	VMOVDQA64 Z0, 768(R8)
-	VMOVDQA64 Z0, 832(R8)
-	VMOVDQA64 Z0, 896(R8)
-	VMOVDQA64 Z0, 960(R8)
+	VPXOR  X0, X0, X0
+	VPXOR  X1, X1, X1
+	VPXOR  X2, X2, X2
+	VPXOR  X3, X3, X3
+	VPXOR  X4, X4, X4
+	VPXOR  X5, X5, X5
+	VPXOR  X6, X6, X6
+	VPXOR  X7, X7, X7
+	VPXOR  X8, X8, X8
+	VPXOR  X9, X9, X9
+	VPXOR  X10, X10, X10
+	VPXOR  X11, X11, X11
+	VPXOR  X12, X12, X12
+	VPXOR  X13, X13, X13
+	VPXOR  X14, X14, X14
+	VPXOR  X15, X15, X15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	KXORQ  K1, K1, K1
+	KXORQ  K2, K2, K2
+	KXORQ  K3, K3, K3
+	KXORQ  K4, K4, K4
+	KXORQ  K5, K5, K5
+	KXORQ  K6, K6, K6
+	KXORQ  K7, K7, K7
 	VZEROUPPER
 	RET
 
 // func decryptAVX512x64(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
-TEXT ·decryptAVX512x64(SB), $1336-56
-	MOVQ      boxes+0(FP), AX
-	MOVQ      k+8(FP), BX
-	MOVQ      dst+16(FP), DI
-	MOVQ      src+24(FP), SI
-	MOVQ      pre+32(FP), DX
-	MOVQ      post+40(FP), CX
-	MOVQ      batches+48(FP), R9
-	LEAQ      56(SP), R8
-	ANDQ      $-64, R8
+TEXT ·decryptAVX512x64(SB), $312-56
+	// Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11
+	// subkeys and double rounds of a loop. 32 vectors take turns in Z0 and up, masks in K1 to K7; the others have
+	// 0 of 4 quarters of each box. All are clobbered.
+	// Units of 32 blocks in flight: 2. Their states are in registers; the second is 50 instructions behind the first.
+	// A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in
+	// the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes
+	// of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the
+	// MDS matrix, 8 to make words of planes, 16 for the rest.
+	MOVQ boxes+0(FP), AX
+	MOVQ k+8(FP), BX
+	MOVQ dst+16(FP), DI
+	MOVQ src+24(FP), SI
+	MOVQ pre+32(FP), DX
+	MOVQ post+40(FP), CX
+	MOVQ batches+48(FP), R9
+	LEAQ 56(SP), R8
+	ANDQ $-64, R8
+
+	// Constants to where they are aligned.
 	VMOVDQU64 planes<>+0(SB), Z0
-	VMOVDQA64 Z0, 1024(R8)
+	VMOVDQA64 Z0, (R8)
 	VMOVDQU64 planes<>+64(SB), Z0
-	VMOVDQA64 Z0, 1088(R8)
+	VMOVDQA64 Z0, 64(R8)
 	VMOVDQU64 planes<>+128(SB), Z0
-	VMOVDQA64 Z0, 1152(R8)
+	VMOVDQA64 Z0, 128(R8)
 	VMOVDQU64 planes<>+192(SB), Z0
-	VMOVDQA64 Z0, 1216(R8)
+	VMOVDQA64 Z0, 192(R8)
 
 next:
 	VMOVDQU64 (SI), Z0
@@ -5404,13 +5413,13 @@ next:
 	VMOVDQU64 128(SI), Z2
 	VMOVDQU64 192(SI), Z3
 	TESTQ     DX, DX
-	JZ        none55
+	JZ        none1
 	VPXORD    (DX), Z0, Z0
 	VPXORD    64(DX), Z1, Z1
 	VPXORD    128(DX), Z2, Z2
 	VPXORD    192(DX), Z3, Z3
 
-none55:
+none1:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
@@ -5428,13 +5437,13 @@ none55:
 	VMOVDQU64   384(SI), Z18
 	VMOVDQU64   448(SI), Z19
 	TESTQ       DX, DX
-	JZ          none56
+	JZ          none2
 	VPXORD      256(DX), Z16, Z16
 	VPXORD      320(DX), Z17, Z17
 	VPXORD      384(DX), Z18, Z18
 	VPXORD      448(DX), Z19, Z19
 
-none56:
+none2:
 	VPUNPCKLDQ  Z17, Z16, Z20
 	VPUNPCKLDQ  Z19, Z18, Z21
 	VPUNPCKLQDQ Z21, Z20, Z22
@@ -5447,13 +5456,13 @@ none56:
 	VPXORD.BCST 20(BX), Z23, Z29
 	VPXORD.BCST 24(BX), Z26, Z30
 	VPXORD.BCST 28(BX), Z27, Z31
-	VMOVDQU64   1024(R8), Z4
+	VMOVDQU64   (R8), Z4
 	VPERMI2B    Z28, Z12, Z4
-	VMOVDQU64   1088(R8), Z5
+	VMOVDQU64   64(R8), Z5
 	VPERMI2B    Z28, Z12, Z5
-	VMOVDQU64   1152(R8), Z0
+	VMOVDQU64   128(R8), Z0
 	VPERMI2B    Z29, Z13, Z0
-	VMOVDQU64   1216(R8), Z1
+	VMOVDQU64   192(R8), Z1
 	VPERMI2B    Z29, Z13, Z1
 	VPUNPCKLQDQ Z0, Z4, Z2
 	VPUNPCKHQDQ Z0, Z4, Z3
@@ -5475,13 +5484,13 @@ none56:
 	VMOVDQA64   Z3, Z19
 	VPERMI2B    320(AX), Z17, Z19
 	TESTQ       DX, DX
-	JZ          none57
+	JZ          none3
 	VPXORD      512(DX), Z11, Z11
 	VPXORD      576(DX), Z21, Z21
 	VPXORD      640(DX), Z16, Z16
 	VPXORD      704(DX), Z18, Z18
 
-none57:
+none3:
 	VMOVDQU64   384(AX), Z24
 	VPUNPCKLDQ  Z21, Z11, Z25
 	VPERMI2B    448(AX), Z24, Z3
@@ -5518,13 +5527,13 @@ none57:
 	VMOVDQU64   960(SI), Z0
 	VPXORD      Z2, Z23, Z1
 	TESTQ       DX, DX
-	JZ          none58
+	JZ          none4
 	VPXORD      768(DX), Z21, Z21
 	VPXORD      832(DX), Z4, Z4
 	VPXORD      896(DX), Z18, Z18
 	VPXORD      960(DX), Z0, Z0
 
-none58:
+none4:
 	VPXORD              Z1, Z6, Z5
 	VPUNPCKLDQ          Z4, Z21, Z8
 	VGF2P8AFFINEQB.BCST $0x00, multiples<>+8(SB), Z5, Z26
@@ -5550,19 +5559,19 @@ none58:
 	VPXORD              Z2, Z20, Z10
 	VPXORD.BCST         28(BX), Z16, Z11
 	VPTERNLOGD          $0x96, Z26, Z10, Z18
-	VMOVDQU64           1024(R8), Z25
+	VMOVDQU64           (R8), Z25
 	VPUNPCKLBW          Z18, Z21, Z9
 	VPERMI2B            Z4, Z17, Z25
 	VPUNPCKHBW          Z18, Z21, Z19
-	VMOVDQU64           1088(R8), Z6
+	VMOVDQU64           64(R8), Z6
 	VPUNPCKLWD          Z9, Z5, Z7
 	VPERMI2B            Z4, Z17, Z6
 	VPUNPCKHWD          Z9, Z5, Z23
-	VMOVDQU64           1152(R8), Z8
+	VMOVDQU64           128(R8), Z8
 	VPUNPCKLWD          Z19, Z27, Z20
 	VPERMI2B            Z1, Z24, Z8
 	VPUNPCKHWD          Z19, Z27, Z2
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPADDD              Z20, Z7, Z10
 	VPERMI2B            Z1, Z24, Z16
 	VPADDD.BCST         156(BX), Z20, Z26
@@ -5597,20 +5606,20 @@ none58:
 	VMOVDQU64           384(AX), Z6
 	VPRORD              $0x01, Z2, Z26
 	VPERMI2B            448(AX), Z6, Z5
-	VMOVDQU64           1024(R8), Z21
+	VMOVDQU64           (R8), Z21
 	VPBLENDMB           Z5, Z23, K6, Z14
 	VPERMI2B            Z8, Z20, Z21
 	VPMOVB2M            Z27, K7
-	VMOVDQU64           1088(R8), Z16
+	VMOVDQU64           64(R8), Z16
 	VMOVDQU64           512(AX), Z30
 	VPERMI2B            Z8, Z20, Z16
 	VMOVDQA64           Z27, Z15
 	VPERMI2B            576(AX), Z30, Z15
-	VMOVDQU64           1152(R8), Z19
+	VMOVDQU64           128(R8), Z19
 	VMOVDQU64           640(AX), Z25
 	VPERMI2B            Z26, Z10, Z19
 	VPERMI2B            704(AX), Z25, Z27
-	VMOVDQU64           1216(R8), Z9
+	VMOVDQU64           192(R8), Z9
 	VPBLENDMB           Z27, Z15, K7, Z31
 	VPERMI2B            Z26, Z10, Z9
 	VPMOVB2M            Z7, K1
@@ -5704,19 +5713,19 @@ none58:
 	VPXORD              Z21, Z7, Z19
 	VPRORD              $0x01, Z31, Z9
 	VPTERNLOGD          $0x96, Z15, Z19, Z25
-	VMOVDQU64           1024(R8), Z0
+	VMOVDQU64           (R8), Z0
 	VPUNPCKLBW          Z25, Z5, Z23
 	VPERMI2B            Z2, Z6, Z0
 	VPUNPCKHBW          Z25, Z5, Z18
-	VMOVDQU64           1088(R8), Z22
+	VMOVDQU64           64(R8), Z22
 	VPUNPCKLWD          Z23, Z30, Z16
 	VPERMI2B            Z2, Z6, Z22
 	VPUNPCKHWD          Z23, Z30, Z27
-	VMOVDQU64           1152(R8), Z11
+	VMOVDQU64           128(R8), Z11
 	VPUNPCKLWD          Z18, Z14, Z7
 	VPERMI2B            Z9, Z3, Z11
 	VPUNPCKHWD          Z18, Z14, Z21
-	VMOVDQU64           1216(R8), Z31
+	VMOVDQU64           192(R8), Z31
 	VPADDD              Z7, Z16, Z19
 	VPERMI2B            Z9, Z3, Z31
 	VPADDD.BCST         148(BX), Z7, Z15
@@ -5751,20 +5760,20 @@ none58:
 	VMOVDQU64           384(AX), Z22
 	VPRORD              $0x01, Z21, Z15
 	VPERMI2B            448(AX), Z22, Z30
-	VMOVDQU64           1024(R8), Z5
+	VMOVDQU64           (R8), Z5
 	VPBLENDMB           Z30, Z27, K7, Z12
 	VPERMI2B            Z11, Z7, Z5
 	VPMOVB2M            Z14, K1
-	VMOVDQU64           1088(R8), Z31
+	VMOVDQU64           64(R8), Z31
 	VMOVDQU64           512(AX), Z28
 	VPERMI2B            Z11, Z7, Z31
 	VMOVDQA64           Z14, Z13
 	VPERMI2B            576(AX), Z28, Z13
-	VMOVDQU64           1152(R8), Z18
+	VMOVDQU64           128(R8), Z18
 	VMOVDQU64           640(AX), Z0
 	VPERMI2B            Z15, Z19, Z18
 	VPERMI2B            704(AX), Z0, Z14
-	VMOVDQU64           1216(R8), Z23
+	VMOVDQU64           192(R8), Z23
 	VPBLENDMB           Z14, Z13, K1, Z29
 	VPERMI2B            Z15, Z19, Z23
 	VPMOVB2M            Z16, K2
@@ -5858,19 +5867,19 @@ none58:
 	VPXORD              Z5, Z16, Z18
 	VPRORD              $0x01, Z29, Z23
 	VPTERNLOGD          $0x96, Z13, Z18, Z0
-	VMOVDQU64           1024(R8), Z4
+	VMOVDQU64           (R8), Z4
 	VPUNPCKLBW          Z0, Z30, Z27
 	VPERMI2B            Z21, Z22, Z4
 	VPUNPCKHBW          Z0, Z30, Z25
-	VMOVDQU64           1088(R8), Z24
+	VMOVDQU64           64(R8), Z24
 	VPUNPCKLWD          Z27, Z28, Z31
 	VPERMI2B            Z21, Z22, Z24
 	VPUNPCKHWD          Z27, Z28, Z14
-	VMOVDQU64           1152(R8), Z1
+	VMOVDQU64           128(R8), Z1
 	VPUNPCKLWD          Z25, Z12, Z16
 	VPERMI2B            Z23, Z17, Z1
 	VPUNPCKHWD          Z25, Z12, Z5
-	VMOVDQU64           1216(R8), Z29
+	VMOVDQU64           192(R8), Z29
 	VPADDD              Z16, Z31, Z18
 	VPERMI2B            Z23, Z17, Z29
 	VPADDD.BCST         140(BX), Z16, Z13
@@ -5905,20 +5914,20 @@ none58:
 	VMOVDQU64           384(AX), Z24
 	VPRORD              $0x01, Z5, Z13
 	VPERMI2B            448(AX), Z24, Z28
-	VMOVDQU64           1024(R8), Z30
+	VMOVDQU64           (R8), Z30
 	VPBLENDMB           Z28, Z14, K1, Z20
 	VPERMI2B            Z1, Z16, Z30
 	VPMOVB2M            Z12, K2
-	VMOVDQU64           1088(R8), Z29
+	VMOVDQU64           64(R8), Z29
 	VMOVDQU64           512(AX), Z8
 	VPERMI2B            Z1, Z16, Z29
 	VMOVDQA64           Z12, Z10
 	VPERMI2B            576(AX), Z8, Z10
-	VMOVDQU64           1152(R8), Z25
+	VMOVDQU64           128(R8), Z25
 	VMOVDQU64           640(AX), Z4
 	VPERMI2B            Z13, Z18, Z25
 	VPERMI2B            704(AX), Z4, Z12
-	VMOVDQU64           1216(R8), Z27
+	VMOVDQU64           192(R8), Z27
 	VPBLENDMB           Z12, Z10, K2, Z26
 	VPERMI2B            Z13, Z18, Z27
 	VPMOVB2M            Z31, K3
@@ -6012,19 +6021,19 @@ none58:
 	VPXORD              Z30, Z31, Z25
 	VPRORD              $0x01, Z26, Z27
 	VPTERNLOGD          $0x96, Z10, Z25, Z4
-	VMOVDQU64           1024(R8), Z2
+	VMOVDQU64           (R8), Z2
 	VPUNPCKLBW          Z4, Z28, Z14
 	VPERMI2B            Z5, Z24, Z2
 	VPUNPCKHBW          Z4, Z28, Z0
-	VMOVDQU64           1088(R8), Z3
+	VMOVDQU64           64(R8), Z3
 	VPUNPCKLWD          Z14, Z8, Z29
 	VPERMI2B            Z5, Z24, Z3
 	VPUNPCKHWD          Z14, Z8, Z12
-	VMOVDQU64           1152(R8), Z9
+	VMOVDQU64           128(R8), Z9
 	VPUNPCKLWD          Z0, Z20, Z31
 	VPERMI2B            Z27, Z6, Z9
 	VPUNPCKHWD          Z0, Z20, Z30
-	VMOVDQU64           1216(R8), Z26
+	VMOVDQU64           192(R8), Z26
 	VPADDD              Z31, Z29, Z25
 	VPERMI2B            Z27, Z6, Z26
 	VPADDD.BCST         132(BX), Z31, Z10
@@ -6059,20 +6068,20 @@ none58:
 	VMOVDQU64           384(AX), Z3
 	VPRORD              $0x01, Z30, Z10
 	VPERMI2B            448(AX), Z3, Z8
-	VMOVDQU64           1024(R8), Z28
+	VMOVDQU64           (R8), Z28
 	VPBLENDMB           Z8, Z12, K2, Z7
 	VPERMI2B            Z9, Z31, Z28
 	VPMOVB2M            Z20, K3
-	VMOVDQU64           1088(R8), Z26
+	VMOVDQU64           64(R8), Z26
 	VMOVDQU64           512(AX), Z11
 	VPERMI2B            Z9, Z31, Z26
 	VMOVDQA64           Z20, Z19
 	VPERMI2B            576(AX), Z11, Z19
-	VMOVDQU64           1152(R8), Z0
+	VMOVDQU64           128(R8), Z0
 	VMOVDQU64           640(AX), Z2
 	VPERMI2B            Z10, Z25, Z0
 	VPERMI2B            704(AX), Z2, Z20
-	VMOVDQU64           1216(R8), Z14
+	VMOVDQU64           192(R8), Z14
 	VPBLENDMB           Z20, Z19, K3, Z15
 	VPERMI2B            Z10, Z25, Z14
 	VPMOVB2M            Z29, K4
@@ -6166,19 +6175,19 @@ none58:
 	VPXORD              Z28, Z29, Z0
 	VPRORD              $0x01, Z15, Z14
 	VPTERNLOGD          $0x96, Z19, Z0, Z2
-	VMOVDQU64           1024(R8), Z21
+	VMOVDQU64           (R8), Z21
 	VPUNPCKLBW          Z2, Z8, Z12
 	VPERMI2B            Z30, Z3, Z21
 	VPUNPCKHBW          Z2, Z8, Z4
-	VMOVDQU64           1088(R8), Z17
+	VMOVDQU64           64(R8), Z17
 	VPUNPCKLWD          Z12, Z11, Z26
 	VPERMI2B            Z30, Z3, Z17
 	VPUNPCKHWD          Z12, Z11, Z20
-	VMOVDQU64           1152(R8), Z23
+	VMOVDQU64           128(R8), Z23
 	VPUNPCKLWD          Z4, Z7, Z29
 	VPERMI2B            Z14, Z22, Z23
 	VPUNPCKHWD          Z4, Z7, Z28
-	VMOVDQU64           1216(R8), Z15
+	VMOVDQU64           192(R8), Z15
 	VPADDD              Z29, Z26, Z0
 	VPERMI2B            Z14, Z22, Z15
 	VPADDD.BCST         124(BX), Z29, Z19
@@ -6213,20 +6222,20 @@ none58:
 	VMOVDQU64           384(AX), Z17
 	VPRORD              $0x01, Z28, Z19
 	VPERMI2B            448(AX), Z17, Z11
-	VMOVDQU64           1024(R8), Z8
+	VMOVDQU64           (R8), Z8
 	VPBLENDMB           Z11, Z20, K3, Z16
 	VPERMI2B            Z23, Z29, Z8
 	VPMOVB2M            Z7, K4
-	VMOVDQU64           1088(R8), Z15
+	VMOVDQU64           64(R8), Z15
 	VMOVDQU64           512(AX), Z1
 	VPERMI2B            Z23, Z29, Z15
 	VMOVDQA64           Z7, Z18
 	VPERMI2B            576(AX), Z1, Z18
-	VMOVDQU64           1152(R8), Z4
+	VMOVDQU64           128(R8), Z4
 	VMOVDQU64           640(AX), Z21
 	VPERMI2B            Z19, Z0, Z4
 	VPERMI2B            704(AX), Z21, Z7
-	VMOVDQU64           1216(R8), Z12
+	VMOVDQU64           192(R8), Z12
 	VPBLENDMB           Z7, Z18, K4, Z13
 	VPERMI2B            Z19, Z0, Z12
 	VPMOVB2M            Z26, K5
@@ -6320,19 +6329,19 @@ none58:
 	VPXORD              Z8, Z26, Z4
 	VPRORD              $0x01, Z13, Z12
 	VPTERNLOGD          $0x96, Z18, Z4, Z21
-	VMOVDQU64           1024(R8), Z5
+	VMOVDQU64           (R8), Z5
 	VPUNPCKLBW          Z21, Z11, Z20
 	VPERMI2B            Z28, Z17, Z5
 	VPUNPCKHBW          Z21, Z11, Z2
-	VMOVDQU64           1088(R8), Z6
+	VMOVDQU64           64(R8), Z6
 	VPUNPCKLWD          Z20, Z1, Z15
 	VPERMI2B            Z28, Z17, Z6
 	VPUNPCKHWD          Z20, Z1, Z7
-	VMOVDQU64           1152(R8), Z27
+	VMOVDQU64           128(R8), Z27
 	VPUNPCKLWD          Z2, Z16, Z26
 	VPERMI2B            Z12, Z24, Z27
 	VPUNPCKHWD          Z2, Z16, Z8
-	VMOVDQU64           1216(R8), Z13
+	VMOVDQU64           192(R8), Z13
 	VPADDD              Z26, Z15, Z4
 	VPERMI2B            Z12, Z24, Z13
 	VPADDD.BCST         116(BX), Z26, Z18
@@ -6367,20 +6376,20 @@ none58:
 	VMOVDQU64           384(AX), Z6
 	VPRORD              $0x01, Z8, Z18
 	VPERMI2B            448(AX), Z6, Z1
-	VMOVDQU64           1024(R8), Z11
+	VMOVDQU64           (R8), Z11
 	VPBLENDMB           Z1, Z7, K4, Z31
 	VPERMI2B            Z27, Z26, Z11
 	VPMOVB2M            Z16, K5
-	VMOVDQU64           1088(R8), Z13
+	VMOVDQU64           64(R8), Z13
 	VMOVDQU64           512(AX), Z9
 	VPERMI2B            Z27, Z26, Z13
 	VMOVDQA64           Z16, Z25
 	VPERMI2B            576(AX), Z9, Z25
-	VMOVDQU64           1152(R8), Z2
+	VMOVDQU64           128(R8), Z2
 	VMOVDQU64           640(AX), Z5
 	VPERMI2B            Z18, Z4, Z2
 	VPERMI2B            704(AX), Z5, Z16
-	VMOVDQU64           1216(R8), Z20
+	VMOVDQU64           192(R8), Z20
 	VPBLENDMB           Z16, Z25, K5, Z10
 	VPERMI2B            Z18, Z4, Z20
 	VPMOVB2M            Z15, K6
@@ -6474,19 +6483,19 @@ none58:
 	VPXORD              Z11, Z15, Z2
 	VPRORD              $0x01, Z10, Z20
 	VPTERNLOGD          $0x96, Z25, Z2, Z5
-	VMOVDQU64           1024(R8), Z30
+	VMOVDQU64           (R8), Z30
 	VPUNPCKLBW          Z5, Z1, Z7
 	VPERMI2B            Z8, Z6, Z30
 	VPUNPCKHBW          Z5, Z1, Z21
-	VMOVDQU64           1088(R8), Z22
+	VMOVDQU64           64(R8), Z22
 	VPUNPCKLWD          Z7, Z9, Z13
 	VPERMI2B            Z8, Z6, Z22
 	VPUNPCKHWD          Z7, Z9, Z16
-	VMOVDQU64           1152(R8), Z14
+	VMOVDQU64           128(R8), Z14
 	VPUNPCKLWD          Z21, Z31, Z15
 	VPERMI2B            Z20, Z3, Z14
 	VPUNPCKHWD          Z21, Z31, Z11
-	VMOVDQU64           1216(R8), Z10
+	VMOVDQU64           192(R8), Z10
 	VPADDD              Z15, Z13, Z2
 	VPERMI2B            Z20, Z3, Z10
 	VPADDD.BCST         108(BX), Z15, Z25
@@ -6521,20 +6530,20 @@ none58:
 	VMOVDQU64           384(AX), Z22
 	VPRORD              $0x01, Z11, Z25
 	VPERMI2B            448(AX), Z22, Z9
-	VMOVDQU64           1024(R8), Z1
+	VMOVDQU64           (R8), Z1
 	VPBLENDMB           Z9, Z16, K5, Z29
 	VPERMI2B            Z14, Z15, Z1
 	VPMOVB2M            Z31, K6
-	VMOVDQU64           1088(R8), Z10
+	VMOVDQU64           64(R8), Z10
 	VMOVDQU64           512(AX), Z23
 	VPERMI2B            Z14, Z15, Z10
 	VMOVDQA64           Z31, Z0
 	VPERMI2B            576(AX), Z23, Z0
-	VMOVDQU64           1152(R8), Z21
+	VMOVDQU64           128(R8), Z21
 	VMOVDQU64           640(AX), Z30
 	VPERMI2B            Z25, Z2, Z21
 	VPERMI2B            704(AX), Z30, Z31
-	VMOVDQU64           1216(R8), Z7
+	VMOVDQU64           192(R8), Z7
 	VPBLENDMB           Z31, Z0, K6, Z19
 	VPERMI2B            Z25, Z2, Z7
 	VPMOVB2M            Z13, K7
@@ -6628,19 +6637,19 @@ none58:
 	VPXORD              Z1, Z13, Z21
 	VPRORD              $0x01, Z19, Z7
 	VPTERNLOGD          $0x96, Z0, Z21, Z30
-	VMOVDQU64           1024(R8), Z28
+	VMOVDQU64           (R8), Z28
 	VPUNPCKLBW          Z30, Z9, Z16
 	VPERMI2B            Z11, Z22, Z28
 	VPUNPCKHBW          Z30, Z9, Z5
-	VMOVDQU64           1088(R8), Z24
+	VMOVDQU64           64(R8), Z24
 	VPUNPCKLWD          Z16, Z23, Z10
 	VPERMI2B            Z11, Z22, Z24
 	VPUNPCKHWD          Z16, Z23, Z31
-	VMOVDQU64           1152(R8), Z12
+	VMOVDQU64           128(R8), Z12
 	VPUNPCKLWD          Z5, Z29, Z13
 	VPERMI2B            Z7, Z17, Z12
 	VPUNPCKHWD          Z5, Z29, Z1
-	VMOVDQU64           1216(R8), Z19
+	VMOVDQU64           192(R8), Z19
 	VPADDD              Z13, Z10, Z21
 	VPERMI2B            Z7, Z17, Z19
 	VPADDD.BCST         100(BX), Z13, Z0
@@ -6675,20 +6684,20 @@ none58:
 	VMOVDQU64           384(AX), Z24
 	VPRORD              $0x01, Z1, Z0
 	VPERMI2B            448(AX), Z24, Z23
-	VMOVDQU64           1024(R8), Z9
+	VMOVDQU64           (R8), Z9
 	VPBLENDMB           Z23, Z31, K6, Z26
 	VPERMI2B            Z12, Z13, Z9
 	VPMOVB2M            Z29, K7
-	VMOVDQU64           1088(R8), Z19
+	VMOVDQU64           64(R8), Z19
 	VMOVDQU64           512(AX), Z27
 	VPERMI2B            Z12, Z13, Z19
 	VMOVDQA64           Z29, Z4
 	VPERMI2B            576(AX), Z27, Z4
-	VMOVDQU64           1152(R8), Z5
+	VMOVDQU64           128(R8), Z5
 	VMOVDQU64           640(AX), Z28
 	VPERMI2B            Z0, Z21, Z5
 	VPERMI2B            704(AX), Z28, Z29
-	VMOVDQU64           1216(R8), Z16
+	VMOVDQU64           192(R8), Z16
 	VPBLENDMB           Z29, Z4, K7, Z18
 	VPERMI2B            Z0, Z21, Z16
 	VPMOVB2M            Z10, K1
@@ -6782,19 +6791,19 @@ none58:
 	VPXORD              Z9, Z10, Z5
 	VPRORD              $0x01, Z18, Z16
 	VPTERNLOGD          $0x96, Z4, Z5, Z28
-	VMOVDQU64           1024(R8), Z8
+	VMOVDQU64           (R8), Z8
 	VPUNPCKLBW          Z28, Z23, Z31
 	VPERMI2B            Z1, Z24, Z8
 	VPUNPCKHBW          Z28, Z23, Z30
-	VMOVDQU64           1088(R8), Z3
+	VMOVDQU64           64(R8), Z3
 	VPUNPCKLWD          Z31, Z27, Z19
 	VPERMI2B            Z1, Z24, Z3
 	VPUNPCKHWD          Z31, Z27, Z29
-	VMOVDQU64           1152(R8), Z20
+	VMOVDQU64           128(R8), Z20
 	VPUNPCKLWD          Z30, Z26, Z10
 	VPERMI2B            Z16, Z6, Z20
 	VPUNPCKHWD          Z30, Z26, Z9
-	VMOVDQU64           1216(R8), Z18
+	VMOVDQU64           192(R8), Z18
 	VPADDD              Z10, Z19, Z5
 	VPERMI2B            Z16, Z6, Z18
 	VPADDD.BCST         92(BX), Z10, Z4
@@ -6829,20 +6838,20 @@ none58:
 	VMOVDQU64           384(AX), Z3
 	VPRORD              $0x01, Z9, Z4
 	VPERMI2B            448(AX), Z3, Z27
-	VMOVDQU64           1024(R8), Z23
+	VMOVDQU64           (R8), Z23
 	VPBLENDMB           Z27, Z29, K7, Z15
 	VPERMI2B            Z20, Z10, Z23
 	VPMOVB2M            Z26, K1
-	VMOVDQU64           1088(R8), Z18
+	VMOVDQU64           64(R8), Z18
 	VMOVDQU64           512(AX), Z14
 	VPERMI2B            Z20, Z10, Z18
 	VMOVDQA64           Z26, Z2
 	VPERMI2B            576(AX), Z14, Z2
-	VMOVDQU64           1152(R8), Z30
+	VMOVDQU64           128(R8), Z30
 	VMOVDQU64           640(AX), Z8
 	VPERMI2B            Z4, Z5, Z30
 	VPERMI2B            704(AX), Z8, Z26
-	VMOVDQU64           1216(R8), Z31
+	VMOVDQU64           192(R8), Z31
 	VPBLENDMB           Z26, Z2, K1, Z25
 	VPERMI2B            Z4, Z5, Z31
 	VPMOVB2M            Z19, K2
@@ -6936,19 +6945,19 @@ none58:
 	VPXORD              Z23, Z19, Z30
 	VPRORD              $0x01, Z25, Z31
 	VPTERNLOGD          $0x96, Z2, Z30, Z8
-	VMOVDQU64           1024(R8), Z11
+	VMOVDQU64           (R8), Z11
 	VPUNPCKLBW          Z8, Z27, Z29
 	VPERMI2B            Z9, Z3, Z11
 	VPUNPCKHBW          Z8, Z27, Z28
-	VMOVDQU64           1088(R8), Z17
+	VMOVDQU64           64(R8), Z17
 	VPUNPCKLWD          Z29, Z14, Z18
 	VPERMI2B            Z9, Z3, Z17
 	VPUNPCKHWD          Z29, Z14, Z26
-	VMOVDQU64           1152(R8), Z7
+	VMOVDQU64           128(R8), Z7
 	VPUNPCKLWD          Z28, Z15, Z19
 	VPERMI2B            Z31, Z22, Z7
 	VPUNPCKHWD          Z28, Z15, Z23
-	VMOVDQU64           1216(R8), Z25
+	VMOVDQU64           192(R8), Z25
 	VPADDD              Z19, Z18, Z30
 	VPERMI2B            Z31, Z22, Z25
 	VPADDD.BCST         84(BX), Z19, Z2
@@ -6983,20 +6992,20 @@ none58:
 	VMOVDQU64           384(AX), Z17
 	VPRORD              $0x01, Z23, Z2
 	VPERMI2B            448(AX), Z17, Z14
-	VMOVDQU64           1024(R8), Z27
+	VMOVDQU64           (R8), Z27
 	VPBLENDMB           Z14, Z26, K1, Z13
 	VPERMI2B            Z7, Z19, Z27
 	VPMOVB2M            Z15, K2
-	VMOVDQU64           1088(R8), Z25
+	VMOVDQU64           64(R8), Z25
 	VMOVDQU64           512(AX), Z12
 	VPERMI2B            Z7, Z19, Z25
 	VMOVDQA64           Z15, Z21
 	VPERMI2B            576(AX), Z12, Z21
-	VMOVDQU64           1152(R8), Z28
+	VMOVDQU64           128(R8), Z28
 	VMOVDQU64           640(AX), Z11
 	VPERMI2B            Z2, Z30, Z28
 	VPERMI2B            704(AX), Z11, Z15
-	VMOVDQU64           1216(R8), Z29
+	VMOVDQU64           192(R8), Z29
 	VPBLENDMB           Z15, Z21, K2, Z0
 	VPERMI2B            Z2, Z30, Z29
 	VPMOVB2M            Z18, K3
@@ -7090,19 +7099,19 @@ none58:
 	VPXORD              Z27, Z18, Z28
 	VPRORD              $0x01, Z0, Z29
 	VPTERNLOGD          $0x96, Z21, Z28, Z11
-	VMOVDQU64           1024(R8), Z1
+	VMOVDQU64           (R8), Z1
 	VPUNPCKLBW          Z11, Z14, Z26
 	VPERMI2B            Z23, Z17, Z1
 	VPUNPCKHBW          Z11, Z14, Z8
-	VMOVDQU64           1088(R8), Z6
+	VMOVDQU64           64(R8), Z6
 	VPUNPCKLWD          Z26, Z12, Z25
 	VPERMI2B            Z23, Z17, Z6
 	VPUNPCKHWD          Z26, Z12, Z15
-	VMOVDQU64           1152(R8), Z16
+	VMOVDQU64           128(R8), Z16
 	VPUNPCKLWD          Z8, Z13, Z18
 	VPERMI2B            Z29, Z24, Z16
 	VPUNPCKHWD          Z8, Z13, Z27
-	VMOVDQU64           1216(R8), Z0
+	VMOVDQU64           192(R8), Z0
 	VPADDD              Z18, Z25, Z28
 	VPERMI2B            Z29, Z24, Z0
 	VPADDD.BCST         76(BX), Z18, Z21
@@ -7137,20 +7146,20 @@ none58:
 	VMOVDQU64           384(AX), Z6
 	VPRORD              $0x01, Z27, Z21
 	VPERMI2B            448(AX), Z6, Z12
-	VMOVDQU64           1024(R8), Z14
+	VMOVDQU64           (R8), Z14
 	VPBLENDMB           Z12, Z15, K2, Z10
 	VPERMI2B            Z16, Z18, Z14
 	VPMOVB2M            Z13, K3
-	VMOVDQU64           1088(R8), Z0
+	VMOVDQU64           64(R8), Z0
 	VMOVDQU64           512(AX), Z20
 	VPERMI2B            Z16, Z18, Z0
 	VMOVDQA64           Z13, Z5
 	VPERMI2B            576(AX), Z20, Z5
-	VMOVDQU64           1152(R8), Z8
+	VMOVDQU64           128(R8), Z8
 	VMOVDQU64           640(AX), Z1
 	VPERMI2B            Z21, Z28, Z8
 	VPERMI2B            704(AX), Z1, Z13
-	VMOVDQU64           1216(R8), Z26
+	VMOVDQU64           192(R8), Z26
 	VPBLENDMB           Z13, Z5, K3, Z4
 	VPERMI2B            Z21, Z28, Z26
 	VPMOVB2M            Z25, K4
@@ -7244,19 +7253,19 @@ none58:
 	VPXORD              Z14, Z25, Z8
 	VPRORD              $0x01, Z4, Z26
 	VPTERNLOGD          $0x96, Z5, Z8, Z1
-	VMOVDQU64           1024(R8), Z9
+	VMOVDQU64           (R8), Z9
 	VPUNPCKLBW          Z1, Z12, Z15
 	VPERMI2B            Z27, Z6, Z9
 	VPUNPCKHBW          Z1, Z12, Z11
-	VMOVDQU64           1088(R8), Z22
+	VMOVDQU64           64(R8), Z22
 	VPUNPCKLWD          Z15, Z20, Z0
 	VPERMI2B            Z27, Z6, Z22
 	VPUNPCKHWD          Z15, Z20, Z13
-	VMOVDQU64           1152(R8), Z31
+	VMOVDQU64           128(R8), Z31
 	VPUNPCKLWD          Z11, Z10, Z25
 	VPERMI2B            Z26, Z3, Z31
 	VPUNPCKHWD          Z11, Z10, Z14
-	VMOVDQU64           1216(R8), Z4
+	VMOVDQU64           192(R8), Z4
 	VPADDD              Z25, Z0, Z8
 	VPERMI2B            Z26, Z3, Z4
 	VPADDD.BCST         68(BX), Z25, Z5
@@ -7291,20 +7300,20 @@ none58:
 	VMOVDQU64           384(AX), Z22
 	VPRORD              $0x01, Z14, Z5
 	VPERMI2B            448(AX), Z22, Z20
-	VMOVDQU64           1024(R8), Z12
+	VMOVDQU64           (R8), Z12
 	VPBLENDMB           Z20, Z13, K3, Z19
 	VPERMI2B            Z31, Z25, Z12
 	VPMOVB2M            Z10, K4
-	VMOVDQU64           1088(R8), Z4
+	VMOVDQU64           64(R8), Z4
 	VMOVDQU64           512(AX), Z7
 	VPERMI2B            Z31, Z25, Z4
 	VMOVDQA64           Z10, Z30
 	VPERMI2B            576(AX), Z7, Z30
-	VMOVDQU64           1152(R8), Z11
+	VMOVDQU64           128(R8), Z11
 	VMOVDQU64           640(AX), Z9
 	VPERMI2B            Z5, Z8, Z11
 	VPERMI2B            704(AX), Z9, Z10
-	VMOVDQU64           1216(R8), Z15
+	VMOVDQU64           192(R8), Z15
 	VPBLENDMB           Z10, Z30, K4, Z2
 	VPERMI2B            Z5, Z8, Z15
 	VPMOVB2M            Z0, K5
@@ -7398,19 +7407,19 @@ none58:
 	VPXORD              Z12, Z0, Z11
 	VPRORD              $0x01, Z2, Z15
 	VPTERNLOGD          $0x96, Z30, Z11, Z9
-	VMOVDQU64           1024(R8), Z23
+	VMOVDQU64           (R8), Z23
 	VPUNPCKLBW          Z9, Z20, Z13
 	VPERMI2B            Z14, Z22, Z23
 	VPUNPCKHBW          Z9, Z20, Z1
-	VMOVDQU64           1088(R8), Z24
+	VMOVDQU64           64(R8), Z24
 	VPUNPCKLWD          Z13, Z7, Z4
 	VPERMI2B            Z14, Z22, Z24
 	VPUNPCKHWD          Z13, Z7, Z10
-	VMOVDQU64           1152(R8), Z29
+	VMOVDQU64           128(R8), Z29
 	VPUNPCKLWD          Z1, Z19, Z0
 	VPERMI2B            Z15, Z17, Z29
 	VPUNPCKHWD          Z1, Z19, Z12
-	VMOVDQU64           1216(R8), Z2
+	VMOVDQU64           192(R8), Z2
 	VPADDD              Z0, Z4, Z11
 	VPERMI2B            Z15, Z17, Z2
 	VPADDD.BCST         60(BX), Z0, Z30
@@ -7445,20 +7454,20 @@ none58:
 	VMOVDQU64           384(AX), Z24
 	VPRORD              $0x01, Z12, Z30
 	VPERMI2B            448(AX), Z24, Z7
-	VMOVDQU64           1024(R8), Z20
+	VMOVDQU64           (R8), Z20
 	VPBLENDMB           Z7, Z10, K4, Z18
 	VPERMI2B            Z29, Z0, Z20
 	VPMOVB2M            Z19, K5
-	VMOVDQU64           1088(R8), Z2
+	VMOVDQU64           64(R8), Z2
 	VMOVDQU64           512(AX), Z16
 	VPERMI2B            Z29, Z0, Z2
 	VMOVDQA64           Z19, Z28
 	VPERMI2B            576(AX), Z16, Z28
-	VMOVDQU64           1152(R8), Z1
+	VMOVDQU64           128(R8), Z1
 	VMOVDQU64           640(AX), Z23
 	VPERMI2B            Z30, Z11, Z1
 	VPERMI2B            704(AX), Z23, Z19
-	VMOVDQU64           1216(R8), Z13
+	VMOVDQU64           192(R8), Z13
 	VPBLENDMB           Z19, Z28, K5, Z21
 	VPERMI2B            Z30, Z11, Z13
 	VPMOVB2M            Z4, K6
@@ -7552,19 +7561,19 @@ none58:
 	VPXORD              Z20, Z4, Z1
 	VPRORD              $0x01, Z21, Z13
 	VPTERNLOGD          $0x96, Z28, Z1, Z23
-	VMOVDQU64           1024(R8), Z27
+	VMOVDQU64           (R8), Z27
 	VPUNPCKLBW          Z23, Z7, Z10
 	VPERMI2B            Z12, Z24, Z27
 	VPUNPCKHBW          Z23, Z7, Z9
-	VMOVDQU64           1088(R8), Z3
+	VMOVDQU64           64(R8), Z3
 	VPUNPCKLWD          Z10, Z16, Z2
 	VPERMI2B            Z12, Z24, Z3
 	VPUNPCKHWD          Z10, Z16, Z19
-	VMOVDQU64           1152(R8), Z26
+	VMOVDQU64           128(R8), Z26
 	VPUNPCKLWD          Z9, Z18, Z4
 	VPERMI2B            Z13, Z6, Z26
 	VPUNPCKHWD          Z9, Z18, Z20
-	VMOVDQU64           1216(R8), Z21
+	VMOVDQU64           192(R8), Z21
 	VPADDD              Z4, Z2, Z1
 	VPERMI2B            Z13, Z6, Z21
 	VPADDD.BCST         52(BX), Z4, Z28
@@ -7599,20 +7608,20 @@ none58:
 	VMOVDQU64           384(AX), Z3
 	VPRORD              $0x01, Z20, Z28
 	VPERMI2B            448(AX), Z3, Z16
-	VMOVDQU64           1024(R8), Z7
+	VMOVDQU64           (R8), Z7
 	VPBLENDMB           Z16, Z19, K5, Z25
 	VPERMI2B            Z26, Z4, Z7
 	VPMOVB2M            Z18, K6
-	VMOVDQU64           1088(R8), Z21
+	VMOVDQU64           64(R8), Z21
 	VMOVDQU64           512(AX), Z31
 	VPERMI2B            Z26, Z4, Z21
 	VMOVDQA64           Z18, Z8
 	VPERMI2B            576(AX), Z31, Z8
-	VMOVDQU64           1152(R8), Z9
+	VMOVDQU64           128(R8), Z9
 	VMOVDQU64           640(AX), Z27
 	VPERMI2B            Z28, Z1, Z9
 	VPERMI2B            704(AX), Z27, Z18
-	VMOVDQU64           1216(R8), Z10
+	VMOVDQU64           192(R8), Z10
 	VPBLENDMB           Z18, Z8, K6, Z5
 	VPERMI2B            Z28, Z1, Z10
 	VPMOVB2M            Z2, K7
@@ -7706,19 +7715,19 @@ none58:
 	VPXORD              Z7, Z2, Z9
 	VPRORD              $0x01, Z5, Z10
 	VPTERNLOGD          $0x96, Z8, Z9, Z27
-	VMOVDQU64           1024(R8), Z14
+	VMOVDQU64           (R8), Z14
 	VPUNPCKLBW          Z27, Z16, Z19
 	VPERMI2B            Z20, Z3, Z14
 	VPUNPCKHBW          Z27, Z16, Z23
-	VMOVDQU64           1088(R8), Z17
+	VMOVDQU64           64(R8), Z17
 	VPUNPCKLWD          Z19, Z31, Z21
 	VPERMI2B            Z20, Z3, Z17
 	VPUNPCKHWD          Z19, Z31, Z18
-	VMOVDQU64           1152(R8), Z15
+	VMOVDQU64           128(R8), Z15
 	VPUNPCKLWD          Z23, Z25, Z2
 	VPERMI2B            Z10, Z22, Z15
 	VPUNPCKHWD          Z23, Z25, Z7
-	VMOVDQU64           1216(R8), Z5
+	VMOVDQU64           192(R8), Z5
 	VPADDD              Z2, Z21, Z9
 	VPERMI2B            Z10, Z22, Z5
 	VPADDD.BCST         44(BX), Z2, Z8
@@ -7753,20 +7762,20 @@ none58:
 	VMOVDQU64           384(AX), Z17
 	VPRORD              $0x01, Z7, Z8
 	VPERMI2B            448(AX), Z17, Z31
-	VMOVDQU64           1024(R8), Z16
+	VMOVDQU64           (R8), Z16
 	VPBLENDMB           Z31, Z18, K6, Z0
 	VPERMI2B            Z15, Z2, Z16
 	VPMOVB2M            Z25, K7
-	VMOVDQU64           1088(R8), Z5
+	VMOVDQU64           64(R8), Z5
 	VMOVDQU64           512(AX), Z29
 	VPERMI2B            Z15, Z2, Z5
 	VMOVDQA64           Z25, Z11
 	VPERMI2B            576(AX), Z29, Z11
-	VMOVDQU64           1152(R8), Z23
+	VMOVDQU64           128(R8), Z23
 	VMOVDQU64           640(AX), Z14
 	VPERMI2B            Z8, Z9, Z23
 	VPERMI2B            704(AX), Z14, Z25
-	VMOVDQU64           1216(R8), Z19
+	VMOVDQU64           192(R8), Z19
 	VPBLENDMB           Z25, Z11, K7, Z30
 	VPERMI2B            Z8, Z9, Z19
 	VPMOVB2M            Z21, K1
@@ -7860,19 +7869,19 @@ none58:
 	VPXORD              Z16, Z21, Z23
 	VPRORD              $0x01, Z30, Z19
 	VPTERNLOGD          $0x96, Z11, Z23, Z14
-	VMOVDQU64           1024(R8), Z12
+	VMOVDQU64           (R8), Z12
 	VPUNPCKLBW          Z14, Z31, Z18
 	VPERMI2B            Z7, Z17, Z12
 	VPUNPCKHBW          Z14, Z31, Z27
-	VMOVDQU64           1088(R8), Z6
+	VMOVDQU64           64(R8), Z6
 	VPUNPCKLWD          Z18, Z29, Z5
 	VPERMI2B            Z7, Z17, Z6
 	VPUNPCKHWD          Z18, Z29, Z25
-	VMOVDQU64           1152(R8), Z13
+	VMOVDQU64           128(R8), Z13
 	VPUNPCKLWD          Z27, Z0, Z21
 	VPERMI2B            Z19, Z24, Z13
 	VPUNPCKHWD          Z27, Z0, Z16
-	VMOVDQU64           1216(R8), Z30
+	VMOVDQU64           192(R8), Z30
 	VPADDD              Z21, Z5, Z23
 	VPERMI2B            Z19, Z24, Z30
 	VPADDD.BCST         36(BX), Z21, Z11
@@ -7934,13 +7943,13 @@ none58:
 	VPUNPCKHQDQ         Z21, Z29, Z12
 	VPERMI2B            960(AX), Z28, Z5
 	TESTQ               CX, CX
-	JZ                  none59
+	JZ                  none5
 	VPXORD              (CX), Z6, Z6
 	VPXORD              64(CX), Z25, Z25
 	VPXORD              128(CX), Z1, Z1
 	VPXORD              192(CX), Z12, Z12
 
-none59:
+none5:
 	VMOVDQU64           Z6, (DI)
 	VMOVDQU64           Z25, 64(DI)
 	VMOVDQU64           Z1, 128(DI)
@@ -7971,13 +7980,13 @@ none59:
 	VPUNPCKHQDQ         Z15, Z23, Z27
 	VPTERNLOGD          $0x96, Z29, Z16, Z11
 	TESTQ               CX, CX
-	JZ                  none60
+	JZ                  none6
 	VPXORD              256(CX), Z25, Z25
 	VPXORD              320(CX), Z12, Z12
 	VPXORD              384(CX), Z13, Z13
 	VPXORD              448(CX), Z27, Z27
 
-none60:
+none6:
 	VMOVDQU64           Z25, 256(DI)
 	VMOVDQU64           Z12, 320(DI)
 	VMOVDQU64           Z13, 384(DI)
@@ -8020,13 +8029,13 @@ none60:
 	VPUNPCKLQDQ         Z16, Z3, Z23
 	VPUNPCKHQDQ         Z16, Z3, Z15
 	TESTQ               CX, CX
-	JZ                  none61
+	JZ                  none7
 	VPXORD              512(CX), Z28, Z28
 	VPXORD              576(CX), Z1, Z1
 	VPXORD              640(CX), Z23, Z23
 	VPXORD              704(CX), Z15, Z15
 
-none61:
+none7:
 	VMOVDQU64   Z28, 512(DI)
 	VMOVDQU64   Z1, 576(DI)
 	VMOVDQU64   Z23, 640(DI)
@@ -8044,13 +8053,13 @@ none61:
 	VPUNPCKLQDQ Z2, Z14, Z10
 	VPUNPCKHQDQ Z2, Z14, Z11
 	TESTQ       CX, CX
-	JZ          none62
+	JZ          none8
 	VPXORD      768(CX), Z20, Z20
 	VPXORD      832(CX), Z21, Z21
 	VPXORD      896(CX), Z10, Z10
 	VPXORD      960(CX), Z11, Z11
 
-none62:
+none8:
 	VMOVDQU64 Z20, 768(DI)
 	VMOVDQU64 Z21, 832(DI)
 	VMOVDQU64 Z10, 896(DI)
@@ -8058,82 +8067,83 @@ none62:
 	ADDQ      $0x00000400, DI
 	ADDQ      $0x00000400, SI
 	TESTQ     DX, DX
-	JZ        none63
+	JZ        none9
 	ADDQ      $0x00000400, DX
 
-none63:
+none9:
 	TESTQ CX, CX
-	JZ    none64
+	JZ    none10
 	ADDQ  $0x00000400, CX
 
-none64:
+none10:
 	DECQ R9
 	JNZ  next
 
 	// Leave nothing of key and state behind.
-	VPXOR     X0, X0, X0
-	VPXOR     X1, X1, X1
-	VPXOR     X2, X2, X2
-	VPXOR     X3, X3, X3
-	VPXOR     X4, X4, X4
-	VPXOR     X5, X5, X5
-	VPXOR     X6, X6, X6
-	VPXOR     X7, X7, X7
-	VPXOR     X8, X8, X8
-	VPXOR     X9, X9, X9
-	VPXOR     X10, X10, X10
-	VPXOR     X11, X11, X11
-	VPXOR     X12, X12, X12
-	VPXOR     X13, X13, X13
-	VPXOR     X14, X14, X14
-	VPXOR     X15, X15, X15
-	VPXORD    Z16, Z16, Z16
-	VPXORD    Z17, Z17, Z17
-	VPXORD    Z18, Z18, Z18
-	VPXORD    Z19, Z19, Z19
-	VPXORD    Z20, Z20, Z20
-	VPXORD    Z21, Z21, Z21
-	VPXORD    Z22, Z22, Z22
-	VPXORD    Z23, Z23, Z23
-	VPXORD    Z24, Z24, Z24
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z31, Z31, Z31
-	VMOVDQA64 Z0, (R8)
-	VMOVDQA64 Z0, 64(R8)
-	VMOVDQA64 Z0, 128(R8)
-	VMOVDQA64 Z0, 192(R8)
-	VMOVDQA64 Z0, 256(R8)
-	VMOVDQA64 Z0, 320(R8)
-	VMOVDQA64 Z0, 384(R8)
-	VMOVDQA64 Z0, 448(R8)
-	VMOVDQA64 Z0, 512(R8)
-	VMOVDQA64 Z0, 576(R8)
-	VMOVDQA64 Z0, 640(R8)
-	VMOVDQA64 Z0, 704(R8)
-	VMOVDQA64 Z0, 768(R8)
-	VMOVDQA64 Z0, 832(R8)
-	VMOVDQA64 Z0, 896(R8)
-	VMOVDQA64 Z0, 960(R8)
+	VPXOR  X0, X0, X0
+	VPXOR  X1, X1, X1
+	VPXOR  X2, X2, X2
+	VPXOR  X3, X3, X3
+	VPXOR  X4, X4, X4
+	VPXOR  X5, X5, X5
+	VPXOR  X6, X6, X6
+	VPXOR  X7, X7, X7
+	VPXOR  X8, X8, X8
+	VPXOR  X9, X9, X9
+	VPXOR  X10, X10, X10
+	VPXOR  X11, X11, X11
+	VPXOR  X12, X12, X12
+	VPXOR  X13, X13, X13
+	VPXOR  X14, X14, X14
+	VPXOR  X15, X15, X15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	VPXORD Z28, Z28, Z28
+	VPXORD Z29, Z29, Z29
+	VPXORD Z30, Z30, Z30
+	VPXORD Z31, Z31, Z31
+	KXORQ  K1, K1, K1
+	KXORQ  K2, K2, K2
+	KXORQ  K3, K3, K3
+	KXORQ  K4, K4, K4
+	KXORQ  K5, K5, K5
+	KXORQ  K6, K6, K6
+	KXORQ  K7, K7, K7
 	VZEROUPPER
 	RET
 
 // func encryptAVX512x128(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
 TEXT ·encryptAVX512x128(SB), $2360-56
-	MOVQ      boxes+0(FP), AX
-	MOVQ      k+8(FP), BX
-	MOVQ      dst+16(FP), DI
-	MOVQ      src+24(FP), SI
-	MOVQ      pre+32(FP), DX
-	MOVQ      post+40(FP), CX
-	MOVQ      batches+48(FP), R9
-	LEAQ      56(SP), R8
-	ANDQ      $-64, R8
+	// Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11
+	// subkeys and double rounds of a loop. 24 vectors take turns in Z0 and up, masks in K1 to K7; the others have
+	// 2 of 4 quarters of each box. All are clobbered.
+	// Units of 32 blocks in flight: 4. Each unit's state is in 512 bytes of stack, and begins a round 20 instructions behind the unit before.
+	// A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in
+	// the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes
+	// of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the
+	// MDS matrix, 8 to make words of planes, 16 for the rest.
+	MOVQ boxes+0(FP), AX
+	MOVQ k+8(FP), BX
+	MOVQ dst+16(FP), DI
+	MOVQ src+24(FP), SI
+	MOVQ pre+32(FP), DX
+	MOVQ post+40(FP), CX
+	MOVQ batches+48(FP), R9
+	LEAQ 56(SP), R8
+	ANDQ $-64, R8
+
+	// Constants to where they are aligned.
 	VMOVDQU64 planes<>+0(SB), Z0
 	VMOVDQA64 Z0, 2048(R8)
 	VMOVDQU64 planes<>+64(SB), Z0
@@ -8157,13 +8167,13 @@ next:
 	VMOVDQU64 128(SI), Z2
 	VMOVDQU64 192(SI), Z3
 	TESTQ     DX, DX
-	JZ        none65
+	JZ        none1
 	VPXORD    (DX), Z0, Z0
 	VPXORD    64(DX), Z1, Z1
 	VPXORD    128(DX), Z2, Z2
 	VPXORD    192(DX), Z3, Z3
 
-none65:
+none1:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
@@ -8185,13 +8195,13 @@ none65:
 	VMOVDQU64   384(SI), Z18
 	VMOVDQU64   448(SI), Z19
 	TESTQ       DX, DX
-	JZ          none66
+	JZ          none2
 	VPXORD      256(DX), Z16, Z16
 	VPXORD      320(DX), Z17, Z17
 	VPXORD      384(DX), Z18, Z18
 	VPXORD      448(DX), Z19, Z19
 
-none66:
+none2:
 	VPUNPCKLDQ  Z17, Z16, Z20
 	VPUNPCKLDQ  Z19, Z18, Z21
 	VPUNPCKLQDQ Z21, Z20, Z22
@@ -8213,13 +8223,13 @@ none66:
 	VMOVDQU64   640(SI), Z7
 	VMOVDQU64   704(SI), Z13
 	TESTQ       DX, DX
-	JZ          none67
+	JZ          none3
 	VPXORD      512(DX), Z6, Z6
 	VPXORD      576(DX), Z12, Z12
 	VPXORD      640(DX), Z7, Z7
 	VPXORD      704(DX), Z13, Z13
 
-none67:
+none3:
 	VPUNPCKLDQ  Z12, Z6, Z10
 	VPUNPCKLDQ  Z13, Z7, Z14
 	VPUNPCKLQDQ Z14, Z10, Z11
@@ -8241,13 +8251,13 @@ none67:
 	VMOVDQU64   896(SI), Z23
 	VMOVDQU64   960(SI), Z3
 	TESTQ       DX, DX
-	JZ          none68
+	JZ          none4
 	VPXORD      768(DX), Z22, Z22
 	VPXORD      832(DX), Z2, Z2
 	VPXORD      896(DX), Z23, Z23
 	VPXORD      960(DX), Z3, Z3
 
-none68:
+none4:
 	VPUNPCKLDQ  Z2, Z22, Z0
 	VPUNPCKLDQ  Z3, Z23, Z8
 	VPUNPCKLQDQ Z8, Z0, Z1
@@ -8269,13 +8279,13 @@ none68:
 	VMOVDQU64   1152(SI), Z15
 	VMOVDQU64   1216(SI), Z19
 	TESTQ       DX, DX
-	JZ          none69
+	JZ          none5
 	VPXORD      1024(DX), Z11, Z11
 	VPXORD      1088(DX), Z18, Z18
 	VPXORD      1152(DX), Z15, Z15
 	VPXORD      1216(DX), Z19, Z19
 
-none69:
+none5:
 	VPUNPCKLDQ  Z18, Z11, Z16
 	VPUNPCKLDQ  Z19, Z15, Z4
 	VPUNPCKLQDQ Z4, Z16, Z17
@@ -8297,13 +8307,13 @@ none69:
 	VMOVDQU64   1408(SI), Z9
 	VMOVDQU64   1472(SI), Z13
 	TESTQ       DX, DX
-	JZ          none70
+	JZ          none6
 	VPXORD      1280(DX), Z1, Z1
 	VPXORD      1344(DX), Z7, Z7
 	VPXORD      1408(DX), Z9, Z9
 	VPXORD      1472(DX), Z13, Z13
 
-none70:
+none6:
 	VPUNPCKLDQ  Z7, Z1, Z6
 	VPUNPCKLDQ  Z13, Z9, Z20
 	VPUNPCKLQDQ Z20, Z6, Z12
@@ -8325,13 +8335,13 @@ none70:
 	VMOVDQU64   1664(SI), Z5
 	VMOVDQU64   1728(SI), Z3
 	TESTQ       DX, DX
-	JZ          none71
+	JZ          none7
 	VPXORD      1536(DX), Z17, Z17
 	VPXORD      1600(DX), Z23, Z23
 	VPXORD      1664(DX), Z5, Z5
 	VPXORD      1728(DX), Z3, Z3
 
-none71:
+none7:
 	VPUNPCKLDQ  Z23, Z17, Z22
 	VPUNPCKLDQ  Z3, Z5, Z10
 	VPUNPCKLQDQ Z10, Z22, Z2
@@ -8353,13 +8363,13 @@ none71:
 	VMOVDQU64   1920(SI), Z21
 	VMOVDQU64   1984(SI), Z19
 	TESTQ       DX, DX
-	JZ          none72
+	JZ          none8
 	VPXORD      1792(DX), Z12, Z12
 	VPXORD      1856(DX), Z15, Z15
 	VPXORD      1920(DX), Z21, Z21
 	VPXORD      1984(DX), Z19, Z19
 
-none72:
+none8:
 	VPUNPCKLDQ  Z15, Z12, Z11
 	VPUNPCKLDQ  Z19, Z21, Z0
 	VPUNPCKLQDQ Z0, Z11, Z18
@@ -9016,13 +9026,13 @@ rounds:
 	VPUNPCKLQDQ         Z13, Z12, Z14
 	VPUNPCKHQDQ         Z13, Z12, Z15
 	TESTQ               CX, CX
-	JZ                  none73
+	JZ                  none9
 	VPXORD              (CX), Z10, Z10
 	VPXORD              64(CX), Z11, Z11
 	VPXORD              128(CX), Z14, Z14
 	VPXORD              192(CX), Z15, Z15
 
-none73:
+none9:
 	VMOVDQU64   Z10, (DI)
 	VMOVDQU64   Z11, 64(DI)
 	VMOVDQU64   Z14, 128(DI)
@@ -9044,13 +9054,13 @@ none73:
 	VPUNPCKLQDQ Z9, Z8, Z1
 	VPUNPCKHQDQ Z9, Z8, Z3
 	TESTQ       CX, CX
-	JZ          none74
+	JZ          none10
 	VPXORD      256(CX), Z4, Z4
 	VPXORD      320(CX), Z6, Z6
 	VPXORD      384(CX), Z1, Z1
 	VPXORD      448(CX), Z3, Z3
 
-none74:
+none10:
 	VMOVDQU64   Z4, 256(DI)
 	VMOVDQU64   Z6, 320(DI)
 	VMOVDQU64   Z1, 384(DI)
@@ -9072,13 +9082,13 @@ none74:
 	VPUNPCKLQDQ Z2, Z0, Z17
 	VPUNPCKHQDQ Z2, Z0, Z19
 	TESTQ       CX, CX
-	JZ          none75
+	JZ          none11
 	VPXORD      512(CX), Z20, Z20
 	VPXORD      576(CX), Z22, Z22
 	VPXORD      640(CX), Z17, Z17
 	VPXORD      704(CX), Z19, Z19
 
-none75:
+none11:
 	VMOVDQU64   Z20, 512(DI)
 	VMOVDQU64   Z22, 576(DI)
 	VMOVDQU64   Z17, 640(DI)
@@ -9100,13 +9110,13 @@ none75:
 	VPUNPCKLQDQ Z18, Z16, Z7
 	VPUNPCKHQDQ Z18, Z16, Z13
 	TESTQ       CX, CX
-	JZ          none76
+	JZ          none12
 	VPXORD      768(CX), Z10, Z10
 	VPXORD      832(CX), Z14, Z14
 	VPXORD      896(CX), Z7, Z7
 	VPXORD      960(CX), Z13, Z13
 
-none76:
+none12:
 	VMOVDQU64   Z10, 768(DI)
 	VMOVDQU64   Z14, 832(DI)
 	VMOVDQU64   Z7, 896(DI)
@@ -9128,13 +9138,13 @@ none76:
 	VPUNPCKLQDQ Z12, Z5, Z23
 	VPUNPCKHQDQ Z12, Z5, Z9
 	TESTQ       CX, CX
-	JZ          none77
+	JZ          none13
 	VPXORD      1024(CX), Z4, Z4
 	VPXORD      1088(CX), Z1, Z1
 	VPXORD      1152(CX), Z23, Z23
 	VPXORD      1216(CX), Z9, Z9
 
-none77:
+none13:
 	VMOVDQU64   Z4, 1024(DI)
 	VMOVDQU64   Z1, 1088(DI)
 	VMOVDQU64   Z23, 1152(DI)
@@ -9156,13 +9166,13 @@ none77:
 	VPUNPCKLQDQ Z8, Z21, Z15
 	VPUNPCKHQDQ Z8, Z21, Z2
 	TESTQ       CX, CX
-	JZ          none78
+	JZ          none14
 	VPXORD      1280(CX), Z20, Z20
 	VPXORD      1344(CX), Z17, Z17
 	VPXORD      1408(CX), Z15, Z15
 	VPXORD      1472(CX), Z2, Z2
 
-none78:
+none14:
 	VMOVDQU64   Z20, 1280(DI)
 	VMOVDQU64   Z17, 1344(DI)
 	VMOVDQU64   Z15, 1408(DI)
@@ -9184,13 +9194,13 @@ none78:
 	VPUNPCKLQDQ Z0, Z11, Z3
 	VPUNPCKHQDQ Z0, Z11, Z18
 	TESTQ       CX, CX
-	JZ          none79
+	JZ          none15
 	VPXORD      1536(CX), Z10, Z10
 	VPXORD      1600(CX), Z7, Z7
 	VPXORD      1664(CX), Z3, Z3
 	VPXORD      1728(CX), Z18, Z18
 
-none79:
+none15:
 	VMOVDQU64   Z10, 1536(DI)
 	VMOVDQU64   Z7, 1600(DI)
 	VMOVDQU64   Z3, 1664(DI)
@@ -9212,13 +9222,13 @@ none79:
 	VPUNPCKLQDQ Z16, Z6, Z19
 	VPUNPCKHQDQ Z16, Z6, Z12
 	TESTQ       CX, CX
-	JZ          none80
+	JZ          none16
 	VPXORD      1792(CX), Z4, Z4
 	VPXORD      1856(CX), Z23, Z23
 	VPXORD      1920(CX), Z19, Z19
 	VPXORD      1984(CX), Z12, Z12
 
-none80:
+none16:
 	VMOVDQU64 Z4, 1792(DI)
 	VMOVDQU64 Z23, 1856(DI)
 	VMOVDQU64 Z19, 1920(DI)
@@ -9226,15 +9236,15 @@ none80:
 	ADDQ      $0x00000800, DI
 	ADDQ      $0x00000800, SI
 	TESTQ     DX, DX
-	JZ        none81
+	JZ        none17
 	ADDQ      $0x00000800, DX
 
-none81:
+none17:
 	TESTQ CX, CX
-	JZ    none82
+	JZ    none18
 	ADDQ  $0x00000800, CX
 
-none82:
+none18:
 	DECQ R9
 	JNZ  next
 
@@ -9271,6 +9281,13 @@ none82:
 	VPXORD    Z29, Z29, Z29
 	VPXORD    Z30, Z30, Z30
 	VPXORD    Z31, Z31, Z31
+	KXORQ     K1, K1, K1
+	KXORQ     K2, K2, K2
+	KXORQ     K3, K3, K3
+	KXORQ     K4, K4, K4
+	KXORQ     K5, K5, K5
+	KXORQ     K6, K6, K6
+	KXORQ     K7, K7, K7
 	VMOVDQA64 Z0, (R8)
 	VMOVDQA64 Z0, 64(R8)
 	VMOVDQA64 Z0, 128(R8)
@@ -9309,15 +9326,25 @@ none82:
 // func decryptAVX512x128(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
 TEXT ·decryptAVX512x128(SB), $2360-56
-	MOVQ      boxes+0(FP), AX
-	MOVQ      k+8(FP), BX
-	MOVQ      dst+16(FP), DI
-	MOVQ      src+24(FP), SI
-	MOVQ      pre+32(FP), DX
-	MOVQ      post+40(FP), CX
-	MOVQ      batches+48(FP), R9
-	LEAQ      56(SP), R8
-	ANDQ      $-64, R8
+	// Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11
+	// subkeys and double rounds of a loop. 24 vectors take turns in Z0 and up, masks in K1 to K7; the others have
+	// 2 of 4 quarters of each box. All are clobbered.
+	// Units of 32 blocks in flight: 4. Each unit's state is in 512 bytes of stack, and begins a round 20 instructions behind the unit before.
+	// A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in
+	// the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes
+	// of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the
+	// MDS matrix, 8 to make words of planes, 16 for the rest.
+	MOVQ boxes+0(FP), AX
+	MOVQ k+8(FP), BX
+	MOVQ dst+16(FP), DI
+	MOVQ src+24(FP), SI
+	MOVQ pre+32(FP), DX
+	MOVQ post+40(FP), CX
+	MOVQ batches+48(FP), R9
+	LEAQ 56(SP), R8
+	ANDQ $-64, R8
+
+	// Constants to where they are aligned.
 	VMOVDQU64 planes<>+0(SB), Z0
 	VMOVDQA64 Z0, 2048(R8)
 	VMOVDQU64 planes<>+64(SB), Z0
@@ -9341,13 +9368,13 @@ next:
 	VMOVDQU64 128(SI), Z2
 	VMOVDQU64 192(SI), Z3
 	TESTQ     DX, DX
-	JZ        none83
+	JZ        none1
 	VPXORD    (DX), Z0, Z0
 	VPXORD    64(DX), Z1, Z1
 	VPXORD    128(DX), Z2, Z2
 	VPXORD    192(DX), Z3, Z3
 
-none83:
+none1:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
@@ -9369,13 +9396,13 @@ none83:
 	VMOVDQU64   384(SI), Z18
 	VMOVDQU64   448(SI), Z19
 	TESTQ       DX, DX
-	JZ          none84
+	JZ          none2
 	VPXORD      256(DX), Z16, Z16
 	VPXORD      320(DX), Z17, Z17
 	VPXORD      384(DX), Z18, Z18
 	VPXORD      448(DX), Z19, Z19
 
-none84:
+none2:
 	VPUNPCKLDQ  Z17, Z16, Z20
 	VPUNPCKLDQ  Z19, Z18, Z21
 	VPUNPCKLQDQ Z21, Z20, Z22
@@ -9397,13 +9424,13 @@ none84:
 	VMOVDQU64   640(SI), Z7
 	VMOVDQU64   704(SI), Z13
 	TESTQ       DX, DX
-	JZ          none85
+	JZ          none3
 	VPXORD      512(DX), Z6, Z6
 	VPXORD      576(DX), Z12, Z12
 	VPXORD      640(DX), Z7, Z7
 	VPXORD      704(DX), Z13, Z13
 
-none85:
+none3:
 	VPUNPCKLDQ  Z12, Z6, Z10
 	VPUNPCKLDQ  Z13, Z7, Z14
 	VPUNPCKLQDQ Z14, Z10, Z11
@@ -9425,13 +9452,13 @@ none85:
 	VMOVDQU64   896(SI), Z23
 	VMOVDQU64   960(SI), Z3
 	TESTQ       DX, DX
-	JZ          none86
+	JZ          none4
 	VPXORD      768(DX), Z22, Z22
 	VPXORD      832(DX), Z2, Z2
 	VPXORD      896(DX), Z23, Z23
 	VPXORD      960(DX), Z3, Z3
 
-none86:
+none4:
 	VPUNPCKLDQ  Z2, Z22, Z0
 	VPUNPCKLDQ  Z3, Z23, Z8
 	VPUNPCKLQDQ Z8, Z0, Z1
@@ -9453,13 +9480,13 @@ none86:
 	VMOVDQU64   1152(SI), Z15
 	VMOVDQU64   1216(SI), Z19
 	TESTQ       DX, DX
-	JZ          none87
+	JZ          none5
 	VPXORD      1024(DX), Z11, Z11
 	VPXORD      1088(DX), Z18, Z18
 	VPXORD      1152(DX), Z15, Z15
 	VPXORD      1216(DX), Z19, Z19
 
-none87:
+none5:
 	VPUNPCKLDQ  Z18, Z11, Z16
 	VPUNPCKLDQ  Z19, Z15, Z4
 	VPUNPCKLQDQ Z4, Z16, Z17
@@ -9481,13 +9508,13 @@ none87:
 	VMOVDQU64   1408(SI), Z9
 	VMOVDQU64   1472(SI), Z13
 	TESTQ       DX, DX
-	JZ          none88
+	JZ          none6
 	VPXORD      1280(DX), Z1, Z1
 	VPXORD      1344(DX), Z7, Z7
 	VPXORD      1408(DX), Z9, Z9
 	VPXORD      1472(DX), Z13, Z13
 
-none88:
+none6:
 	VPUNPCKLDQ  Z7, Z1, Z6
 	VPUNPCKLDQ  Z13, Z9, Z20
 	VPUNPCKLQDQ Z20, Z6, Z12
@@ -9509,13 +9536,13 @@ none88:
 	VMOVDQU64   1664(SI), Z5
 	VMOVDQU64   1728(SI), Z3
 	TESTQ       DX, DX
-	JZ          none89
+	JZ          none7
 	VPXORD      1536(DX), Z17, Z17
 	VPXORD      1600(DX), Z23, Z23
 	VPXORD      1664(DX), Z5, Z5
 	VPXORD      1728(DX), Z3, Z3
 
-none89:
+none7:
 	VPUNPCKLDQ  Z23, Z17, Z22
 	VPUNPCKLDQ  Z3, Z5, Z10
 	VPUNPCKLQDQ Z10, Z22, Z2
@@ -9537,13 +9564,13 @@ none89:
 	VMOVDQU64   1920(SI), Z21
 	VMOVDQU64   1984(SI), Z19
 	TESTQ       DX, DX
-	JZ          none90
+	JZ          none8
 	VPXORD      1792(DX), Z12, Z12
 	VPXORD      1856(DX), Z15, Z15
 	VPXORD      1920(DX), Z21, Z21
 	VPXORD      1984(DX), Z19, Z19
 
-none90:
+none8:
 	VPUNPCKLDQ  Z15, Z12, Z11
 	VPUNPCKLDQ  Z19, Z21, Z0
 	VPUNPCKLQDQ Z0, Z11, Z18
@@ -10200,13 +10227,13 @@ rounds:
 	VPUNPCKLQDQ         Z13, Z12, Z14
 	VPUNPCKHQDQ         Z13, Z12, Z15
 	TESTQ               CX, CX
-	JZ                  none91
+	JZ                  none9
 	VPXORD              (CX), Z10, Z10
 	VPXORD              64(CX), Z11, Z11
 	VPXORD              128(CX), Z14, Z14
 	VPXORD              192(CX), Z15, Z15
 
-none91:
+none9:
 	VMOVDQU64   Z10, (DI)
 	VMOVDQU64   Z11, 64(DI)
 	VMOVDQU64   Z14, 128(DI)
@@ -10228,13 +10255,13 @@ none91:
 	VPUNPCKLQDQ Z9, Z8, Z1
 	VPUNPCKHQDQ Z9, Z8, Z3
 	TESTQ       CX, CX
-	JZ          none92
+	JZ          none10
 	VPXORD      256(CX), Z4, Z4
 	VPXORD      320(CX), Z6, Z6
 	VPXORD      384(CX), Z1, Z1
 	VPXORD      448(CX), Z3, Z3
 
-none92:
+none10:
 	VMOVDQU64   Z4, 256(DI)
 	VMOVDQU64   Z6, 320(DI)
 	VMOVDQU64   Z1, 384(DI)
@@ -10256,13 +10283,13 @@ none92:
 	VPUNPCKLQDQ Z2, Z0, Z17
 	VPUNPCKHQDQ Z2, Z0, Z19
 	TESTQ       CX, CX
-	JZ          none93
+	JZ          none11
 	VPXORD      512(CX), Z20, Z20
 	VPXORD      576(CX), Z22, Z22
 	VPXORD      640(CX), Z17, Z17
 	VPXORD      704(CX), Z19, Z19
 
-none93:
+none11:
 	VMOVDQU64   Z20, 512(DI)
 	VMOVDQU64   Z22, 576(DI)
 	VMOVDQU64   Z17, 640(DI)
@@ -10284,13 +10311,13 @@ none93:
 	VPUNPCKLQDQ Z18, Z16, Z7
 	VPUNPCKHQDQ Z18, Z16, Z13
 	TESTQ       CX, CX
-	JZ          none94
+	JZ          none12
 	VPXORD      768(CX), Z10, Z10
 	VPXORD      832(CX), Z14, Z14
 	VPXORD      896(CX), Z7, Z7
 	VPXORD      960(CX), Z13, Z13
 
-none94:
+none12:
 	VMOVDQU64   Z10, 768(DI)
 	VMOVDQU64   Z14, 832(DI)
 	VMOVDQU64   Z7, 896(DI)
@@ -10312,13 +10339,13 @@ none94:
 	VPUNPCKLQDQ Z12, Z5, Z23
 	VPUNPCKHQDQ Z12, Z5, Z9
 	TESTQ       CX, CX
-	JZ          none95
+	JZ          none13
 	VPXORD      1024(CX), Z4, Z4
 	VPXORD      1088(CX), Z1, Z1
 	VPXORD      1152(CX), Z23, Z23
 	VPXORD      1216(CX), Z9, Z9
 
-none95:
+none13:
 	VMOVDQU64   Z4, 1024(DI)
 	VMOVDQU64   Z1, 1088(DI)
 	VMOVDQU64   Z23, 1152(DI)
@@ -10340,13 +10367,13 @@ none95:
 	VPUNPCKLQDQ Z8, Z21, Z15
 	VPUNPCKHQDQ Z8, Z21, Z2
 	TESTQ       CX, CX
-	JZ          none96
+	JZ          none14
 	VPXORD      1280(CX), Z20, Z20
 	VPXORD      1344(CX), Z17, Z17
 	VPXORD      1408(CX), Z15, Z15
 	VPXORD      1472(CX), Z2, Z2
 
-none96:
+none14:
 	VMOVDQU64   Z20, 1280(DI)
 	VMOVDQU64   Z17, 1344(DI)
 	VMOVDQU64   Z15, 1408(DI)
@@ -10368,13 +10395,13 @@ none96:
 	VPUNPCKLQDQ Z0, Z11, Z3
 	VPUNPCKHQDQ Z0, Z11, Z18
 	TESTQ       CX, CX
-	JZ          none97
+	JZ          none15
 	VPXORD      1536(CX), Z10, Z10
 	VPXORD      1600(CX), Z7, Z7
 	VPXORD      1664(CX), Z3, Z3
 	VPXORD      1728(CX), Z18, Z18
 
-none97:
+none15:
 	VMOVDQU64   Z10, 1536(DI)
 	VMOVDQU64   Z7, 1600(DI)
 	VMOVDQU64   Z3, 1664(DI)
@@ -10396,13 +10423,13 @@ none97:
 	VPUNPCKLQDQ Z16, Z6, Z19
 	VPUNPCKHQDQ Z16, Z6, Z12
 	TESTQ       CX, CX
-	JZ          none98
+	JZ          none16
 	VPXORD      1792(CX), Z4, Z4
 	VPXORD      1856(CX), Z23, Z23
 	VPXORD      1920(CX), Z19, Z19
 	VPXORD      1984(CX), Z12, Z12
 
-none98:
+none16:
 	VMOVDQU64 Z4, 1792(DI)
 	VMOVDQU64 Z23, 1856(DI)
 	VMOVDQU64 Z19, 1920(DI)
@@ -10410,15 +10437,15 @@ none98:
 	ADDQ      $0x00000800, DI
 	ADDQ      $0x00000800, SI
 	TESTQ     DX, DX
-	JZ        none99
+	JZ        none17
 	ADDQ      $0x00000800, DX
 
-none99:
+none17:
 	TESTQ CX, CX
-	JZ    none100
+	JZ    none18
 	ADDQ  $0x00000800, CX
 
-none100:
+none18:
 	DECQ R9
 	JNZ  next
 
@@ -10455,6 +10482,13 @@ none100:
 	VPXORD    Z29, Z29, Z29
 	VPXORD    Z30, Z30, Z30
 	VPXORD    Z31, Z31, Z31
+	KXORQ     K1, K1, K1
+	KXORQ     K2, K2, K2
+	KXORQ     K3, K3, K3
+	KXORQ     K4, K4, K4
+	KXORQ     K5, K5, K5
+	KXORQ     K6, K6, K6
+	KXORQ     K7, K7, K7
 	VMOVDQA64 Z0, (R8)
 	VMOVDQA64 Z0, 64(R8)
 	VMOVDQA64 Z0, 128(R8)
@@ -10493,15 +10527,25 @@ none100:
 // func encryptAVX512x256(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
 TEXT ·encryptAVX512x256(SB), $4408-56
-	MOVQ      boxes+0(FP), AX
-	MOVQ      k+8(FP), BX
-	MOVQ      dst+16(FP), DI
-	MOVQ      src+24(FP), SI
-	MOVQ      pre+32(FP), DX
-	MOVQ      post+40(FP), CX
-	MOVQ      batches+48(FP), R9
-	LEAQ      56(SP), R8
-	ANDQ      $-64, R8
+	// Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11
+	// subkeys and double rounds of a loop. 24 vectors take turns in Z0 and up, masks in K1 to K7; the others have
+	// 2 of 4 quarters of each box. All are clobbered.
+	// Units of 32 blocks in flight: 8. Each unit's state is in 512 bytes of stack, and begins a round 16 instructions behind the unit before.
+	// A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in
+	// the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes
+	// of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the
+	// MDS matrix, 8 to make words of planes, 16 for the rest.
+	MOVQ boxes+0(FP), AX
+	MOVQ k+8(FP), BX
+	MOVQ dst+16(FP), DI
+	MOVQ src+24(FP), SI
+	MOVQ pre+32(FP), DX
+	MOVQ post+40(FP), CX
+	MOVQ batches+48(FP), R9
+	LEAQ 56(SP), R8
+	ANDQ $-64, R8
+
+	// Constants to where they are aligned.
 	VMOVDQU64 planes<>+0(SB), Z0
 	VMOVDQA64 Z0, 4096(R8)
 	VMOVDQU64 planes<>+64(SB), Z0
@@ -10525,13 +10569,13 @@ next:
 	VMOVDQU64 128(SI), Z2
 	VMOVDQU64 192(SI), Z3
 	TESTQ     DX, DX
-	JZ        none101
+	JZ        none1
 	VPXORD    (DX), Z0, Z0
 	VPXORD    64(DX), Z1, Z1
 	VPXORD    128(DX), Z2, Z2
 	VPXORD    192(DX), Z3, Z3
 
-none101:
+none1:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
@@ -10553,13 +10597,13 @@ none101:
 	VMOVDQU64   384(SI), Z18
 	VMOVDQU64   448(SI), Z19
 	TESTQ       DX, DX
-	JZ          none102
+	JZ          none2
 	VPXORD      256(DX), Z16, Z16
 	VPXORD      320(DX), Z17, Z17
 	VPXORD      384(DX), Z18, Z18
 	VPXORD      448(DX), Z19, Z19
 
-none102:
+none2:
 	VPUNPCKLDQ  Z17, Z16, Z20
 	VPUNPCKLDQ  Z19, Z18, Z21
 	VPUNPCKLQDQ Z21, Z20, Z22
@@ -10581,13 +10625,13 @@ none102:
 	VMOVDQU64   640(SI), Z7
 	VMOVDQU64   704(SI), Z13
 	TESTQ       DX, DX
-	JZ          none103
+	JZ          none3
 	VPXORD      512(DX), Z6, Z6
 	VPXORD      576(DX), Z12, Z12
 	VPXORD      640(DX), Z7, Z7
 	VPXORD      704(DX), Z13, Z13
 
-none103:
+none3:
 	VPUNPCKLDQ  Z12, Z6, Z10
 	VPUNPCKLDQ  Z13, Z7, Z14
 	VPUNPCKLQDQ Z14, Z10, Z11
@@ -10609,13 +10653,13 @@ none103:
 	VMOVDQU64   896(SI), Z23
 	VMOVDQU64   960(SI), Z3
 	TESTQ       DX, DX
-	JZ          none104
+	JZ          none4
 	VPXORD      768(DX), Z22, Z22
 	VPXORD      832(DX), Z2, Z2
 	VPXORD      896(DX), Z23, Z23
 	VPXORD      960(DX), Z3, Z3
 
-none104:
+none4:
 	VPUNPCKLDQ  Z2, Z22, Z0
 	VPUNPCKLDQ  Z3, Z23, Z8
 	VPUNPCKLQDQ Z8, Z0, Z1
@@ -10637,13 +10681,13 @@ none104:
 	VMOVDQU64   1152(SI), Z15
 	VMOVDQU64   1216(SI), Z19
 	TESTQ       DX, DX
-	JZ          none105
+	JZ          none5
 	VPXORD      1024(DX), Z11, Z11
 	VPXORD      1088(DX), Z18, Z18
 	VPXORD      1152(DX), Z15, Z15
 	VPXORD      1216(DX), Z19, Z19
 
-none105:
+none5:
 	VPUNPCKLDQ  Z18, Z11, Z16
 	VPUNPCKLDQ  Z19, Z15, Z4
 	VPUNPCKLQDQ Z4, Z16, Z17
@@ -10665,13 +10709,13 @@ none105:
 	VMOVDQU64   1408(SI), Z9
 	VMOVDQU64   1472(SI), Z13
 	TESTQ       DX, DX
-	JZ          none106
+	JZ          none6
 	VPXORD      1280(DX), Z1, Z1
 	VPXORD      1344(DX), Z7, Z7
 	VPXORD      1408(DX), Z9, Z9
 	VPXORD      1472(DX), Z13, Z13
 
-none106:
+none6:
 	VPUNPCKLDQ  Z7, Z1, Z6
 	VPUNPCKLDQ  Z13, Z9, Z20
 	VPUNPCKLQDQ Z20, Z6, Z12
@@ -10693,13 +10737,13 @@ none106:
 	VMOVDQU64   1664(SI), Z5
 	VMOVDQU64   1728(SI), Z3
 	TESTQ       DX, DX
-	JZ          none107
+	JZ          none7
 	VPXORD      1536(DX), Z17, Z17
 	VPXORD      1600(DX), Z23, Z23
 	VPXORD      1664(DX), Z5, Z5
 	VPXORD      1728(DX), Z3, Z3
 
-none107:
+none7:
 	VPUNPCKLDQ  Z23, Z17, Z22
 	VPUNPCKLDQ  Z3, Z5, Z10
 	VPUNPCKLQDQ Z10, Z22, Z2
@@ -10721,13 +10765,13 @@ none107:
 	VMOVDQU64   1920(SI), Z21
 	VMOVDQU64   1984(SI), Z19
 	TESTQ       DX, DX
-	JZ          none108
+	JZ          none8
 	VPXORD      1792(DX), Z12, Z12
 	VPXORD      1856(DX), Z15, Z15
 	VPXORD      1920(DX), Z21, Z21
 	VPXORD      1984(DX), Z19, Z19
 
-none108:
+none8:
 	VPUNPCKLDQ  Z15, Z12, Z11
 	VPUNPCKLDQ  Z19, Z21, Z0
 	VPUNPCKLQDQ Z0, Z11, Z18
@@ -10749,13 +10793,13 @@ none108:
 	VMOVDQU64   2176(SI), Z14
 	VMOVDQU64   2240(SI), Z13
 	TESTQ       DX, DX
-	JZ          none109
+	JZ          none9
 	VPXORD      2048(DX), Z2, Z2
 	VPXORD      2112(DX), Z9, Z9
 	VPXORD      2176(DX), Z14, Z14
 	VPXORD      2240(DX), Z13, Z13
 
-none109:
+none9:
 	VPUNPCKLDQ  Z9, Z2, Z1
 	VPUNPCKLDQ  Z13, Z14, Z16
 	VPUNPCKLQDQ Z16, Z1, Z7
@@ -10777,13 +10821,13 @@ none109:
 	VMOVDQU64   2432(SI), Z8
 	VMOVDQU64   2496(SI), Z3
 	TESTQ       DX, DX
-	JZ          none110
+	JZ          none10
 	VPXORD      2304(DX), Z18, Z18
 	VPXORD      2368(DX), Z5, Z5
 	VPXORD      2432(DX), Z8, Z8
 	VPXORD      2496(DX), Z3, Z3
 
-none110:
+none10:
 	VPUNPCKLDQ  Z5, Z18, Z17
 	VPUNPCKLDQ  Z3, Z8, Z6
 	VPUNPCKLQDQ Z6, Z17, Z23
@@ -10805,13 +10849,13 @@ none110:
 	VMOVDQU64   2688(SI), Z4
 	VMOVDQU64   2752(SI), Z19
 	TESTQ       DX, DX
-	JZ          none111
+	JZ          none11
 	VPXORD      2560(DX), Z7, Z7
 	VPXORD      2624(DX), Z21, Z21
 	VPXORD      2688(DX), Z4, Z4
 	VPXORD      2752(DX), Z19, Z19
 
-none111:
+none11:
 	VPUNPCKLDQ  Z21, Z7, Z12
 	VPUNPCKLDQ  Z19, Z4, Z22
 	VPUNPCKLQDQ Z22, Z12, Z15
@@ -10833,13 +10877,13 @@ none111:
 	VMOVDQU64   2944(SI), Z20
 	VMOVDQU64   3008(SI), Z13
 	TESTQ       DX, DX
-	JZ          none112
+	JZ          none12
 	VPXORD      2816(DX), Z23, Z23
 	VPXORD      2880(DX), Z14, Z14
 	VPXORD      2944(DX), Z20, Z20
 	VPXORD      3008(DX), Z13, Z13
 
-none112:
+none12:
 	VPUNPCKLDQ  Z14, Z23, Z2
 	VPUNPCKLDQ  Z13, Z20, Z11
 	VPUNPCKLQDQ Z11, Z2, Z9
@@ -10861,13 +10905,13 @@ none112:
 	VMOVDQU64   3200(SI), Z10
 	VMOVDQU64   3264(SI), Z3
 	TESTQ       DX, DX
-	JZ          none113
+	JZ          none13
 	VPXORD      3072(DX), Z15, Z15
 	VPXORD      3136(DX), Z8, Z8
 	VPXORD      3200(DX), Z10, Z10
 	VPXORD      3264(DX), Z3, Z3
 
-none113:
+none13:
 	VPUNPCKLDQ  Z8, Z15, Z18
 	VPUNPCKLDQ  Z3, Z10, Z1
 	VPUNPCKLQDQ Z1, Z18, Z5
@@ -10889,13 +10933,13 @@ none113:
 	VMOVDQU64   3456(SI), Z0
 	VMOVDQU64   3520(SI), Z19
 	TESTQ       DX, DX
-	JZ          none114
+	JZ          none14
 	VPXORD      3328(DX), Z9, Z9
 	VPXORD      3392(DX), Z4, Z4
 	VPXORD      3456(DX), Z0, Z0
 	VPXORD      3520(DX), Z19, Z19
 
-none114:
+none14:
 	VPUNPCKLDQ  Z4, Z9, Z7
 	VPUNPCKLDQ  Z19, Z0, Z17
 	VPUNPCKLQDQ Z17, Z7, Z21
@@ -10917,13 +10961,13 @@ none114:
 	VMOVDQU64   3712(SI), Z16
 	VMOVDQU64   3776(SI), Z13
 	TESTQ       DX, DX
-	JZ          none115
+	JZ          none15
 	VPXORD      3584(DX), Z5, Z5
 	VPXORD      3648(DX), Z20, Z20
 	VPXORD      3712(DX), Z16, Z16
 	VPXORD      3776(DX), Z13, Z13
 
-none115:
+none15:
 	VPUNPCKLDQ  Z20, Z5, Z23
 	VPUNPCKLDQ  Z13, Z16, Z12
 	VPUNPCKLQDQ Z12, Z23, Z14
@@ -10945,13 +10989,13 @@ none115:
 	VMOVDQU64   3968(SI), Z6
 	VMOVDQU64   4032(SI), Z3
 	TESTQ       DX, DX
-	JZ          none116
+	JZ          none16
 	VPXORD      3840(DX), Z21, Z21
 	VPXORD      3904(DX), Z10, Z10
 	VPXORD      3968(DX), Z6, Z6
 	VPXORD      4032(DX), Z3, Z3
 
-none116:
+none16:
 	VPUNPCKLDQ  Z10, Z21, Z15
 	VPUNPCKLDQ  Z3, Z6, Z2
 	VPUNPCKLQDQ Z2, Z15, Z8
@@ -12224,13 +12268,13 @@ rounds:
 	VPUNPCKLQDQ         Z13, Z12, Z14
 	VPUNPCKHQDQ         Z13, Z12, Z15
 	TESTQ               CX, CX
-	JZ                  none117
+	JZ                  none17
 	VPXORD              (CX), Z10, Z10
 	VPXORD              64(CX), Z11, Z11
 	VPXORD              128(CX), Z14, Z14
 	VPXORD              192(CX), Z15, Z15
 
-none117:
+none17:
 	VMOVDQU64   Z10, (DI)
 	VMOVDQU64   Z11, 64(DI)
 	VMOVDQU64   Z14, 128(DI)
@@ -12252,13 +12296,13 @@ none117:
 	VPUNPCKLQDQ Z9, Z8, Z1
 	VPUNPCKHQDQ Z9, Z8, Z3
 	TESTQ       CX, CX
-	JZ          none118
+	JZ          none18
 	VPXORD      256(CX), Z4, Z4
 	VPXORD      320(CX), Z6, Z6
 	VPXORD      384(CX), Z1, Z1
 	VPXORD      448(CX), Z3, Z3
 
-none118:
+none18:
 	VMOVDQU64   Z4, 256(DI)
 	VMOVDQU64   Z6, 320(DI)
 	VMOVDQU64   Z1, 384(DI)
@@ -12280,13 +12324,13 @@ none118:
 	VPUNPCKLQDQ Z2, Z0, Z17
 	VPUNPCKHQDQ Z2, Z0, Z19
 	TESTQ       CX, CX
-	JZ          none119
+	JZ          none19
 	VPXORD      512(CX), Z20, Z20
 	VPXORD      576(CX), Z22, Z22
 	VPXORD      640(CX), Z17, Z17
 	VPXORD      704(CX), Z19, Z19
 
-none119:
+none19:
 	VMOVDQU64   Z20, 512(DI)
 	VMOVDQU64   Z22, 576(DI)
 	VMOVDQU64   Z17, 640(DI)
@@ -12308,13 +12352,13 @@ none119:
 	VPUNPCKLQDQ Z18, Z16, Z7
 	VPUNPCKHQDQ Z18, Z16, Z13
 	TESTQ       CX, CX
-	JZ          none120
+	JZ          none20
 	VPXORD      768(CX), Z10, Z10
 	VPXORD      832(CX), Z14, Z14
 	VPXORD      896(CX), Z7, Z7
 	VPXORD      960(CX), Z13, Z13
 
-none120:
+none20:
 	VMOVDQU64   Z10, 768(DI)
 	VMOVDQU64   Z14, 832(DI)
 	VMOVDQU64   Z7, 896(DI)
@@ -12336,13 +12380,13 @@ none120:
 	VPUNPCKLQDQ Z12, Z5, Z23
 	VPUNPCKHQDQ Z12, Z5, Z9
 	TESTQ       CX, CX
-	JZ          none121
+	JZ          none21
 	VPXORD      1024(CX), Z4, Z4
 	VPXORD      1088(CX), Z1, Z1
 	VPXORD      1152(CX), Z23, Z23
 	VPXORD      1216(CX), Z9, Z9
 
-none121:
+none21:
 	VMOVDQU64   Z4, 1024(DI)
 	VMOVDQU64   Z1, 1088(DI)
 	VMOVDQU64   Z23, 1152(DI)
@@ -12364,13 +12408,13 @@ none121:
 	VPUNPCKLQDQ Z8, Z21, Z15
 	VPUNPCKHQDQ Z8, Z21, Z2
 	TESTQ       CX, CX
-	JZ          none122
+	JZ          none22
 	VPXORD      1280(CX), Z20, Z20
 	VPXORD      1344(CX), Z17, Z17
 	VPXORD      1408(CX), Z15, Z15
 	VPXORD      1472(CX), Z2, Z2
 
-none122:
+none22:
 	VMOVDQU64   Z20, 1280(DI)
 	VMOVDQU64   Z17, 1344(DI)
 	VMOVDQU64   Z15, 1408(DI)
@@ -12392,13 +12436,13 @@ none122:
 	VPUNPCKLQDQ Z0, Z11, Z3
 	VPUNPCKHQDQ Z0, Z11, Z18
 	TESTQ       CX, CX
-	JZ          none123
+	JZ          none23
 	VPXORD      1536(CX), Z10, Z10
 	VPXORD      1600(CX), Z7, Z7
 	VPXORD      1664(CX), Z3, Z3
 	VPXORD      1728(CX), Z18, Z18
 
-none123:
+none23:
 	VMOVDQU64   Z10, 1536(DI)
 	VMOVDQU64   Z7, 1600(DI)
 	VMOVDQU64   Z3, 1664(DI)
@@ -12420,13 +12464,13 @@ none123:
 	VPUNPCKLQDQ Z16, Z6, Z19
 	VPUNPCKHQDQ Z16, Z6, Z12
 	TESTQ       CX, CX
-	JZ          none124
+	JZ          none24
 	VPXORD      1792(CX), Z4, Z4
 	VPXORD      1856(CX), Z23, Z23
 	VPXORD      1920(CX), Z19, Z19
 	VPXORD      1984(CX), Z12, Z12
 
-none124:
+none24:
 	VMOVDQU64   Z4, 1792(DI)
 	VMOVDQU64   Z23, 1856(DI)
 	VMOVDQU64   Z19, 1920(DI)
@@ -12448,13 +12492,13 @@ none124:
 	VPUNPCKLQDQ Z5, Z22, Z13
 	VPUNPCKHQDQ Z5, Z22, Z8
 	TESTQ       CX, CX
-	JZ          none125
+	JZ          none25
 	VPXORD      2048(CX), Z20, Z20
 	VPXORD      2112(CX), Z15, Z15
 	VPXORD      2176(CX), Z13, Z13
 	VPXORD      2240(CX), Z8, Z8
 
-none125:
+none25:
 	VMOVDQU64   Z20, 2048(DI)
 	VMOVDQU64   Z15, 2112(DI)
 	VMOVDQU64   Z13, 2176(DI)
@@ -12476,13 +12520,13 @@ none125:
 	VPUNPCKLQDQ Z21, Z14, Z9
 	VPUNPCKHQDQ Z21, Z14, Z0
 	TESTQ       CX, CX
-	JZ          none126
+	JZ          none26
 	VPXORD      2304(CX), Z10, Z10
 	VPXORD      2368(CX), Z3, Z3
 	VPXORD      2432(CX), Z9, Z9
 	VPXORD      2496(CX), Z0, Z0
 
-none126:
+none26:
 	VMOVDQU64   Z10, 2304(DI)
 	VMOVDQU64   Z3, 2368(DI)
 	VMOVDQU64   Z9, 2432(DI)
@@ -12504,13 +12548,13 @@ none126:
 	VPUNPCKLQDQ Z11, Z1, Z2
 	VPUNPCKHQDQ Z11, Z1, Z16
 	TESTQ       CX, CX
-	JZ          none127
+	JZ          none27
 	VPXORD      2560(CX), Z4, Z4
 	VPXORD      2624(CX), Z19, Z19
 	VPXORD      2688(CX), Z2, Z2
 	VPXORD      2752(CX), Z16, Z16
 
-none127:
+none27:
 	VMOVDQU64   Z4, 2560(DI)
 	VMOVDQU64   Z19, 2624(DI)
 	VMOVDQU64   Z2, 2688(DI)
@@ -12532,13 +12576,13 @@ none127:
 	VPUNPCKLQDQ Z6, Z17, Z18
 	VPUNPCKHQDQ Z6, Z17, Z5
 	TESTQ       CX, CX
-	JZ          none128
+	JZ          none28
 	VPXORD      2816(CX), Z20, Z20
 	VPXORD      2880(CX), Z13, Z13
 	VPXORD      2944(CX), Z18, Z18
 	VPXORD      3008(CX), Z5, Z5
 
-none128:
+none28:
 	VMOVDQU64   Z20, 2816(DI)
 	VMOVDQU64   Z13, 2880(DI)
 	VMOVDQU64   Z18, 2944(DI)
@@ -12560,13 +12604,13 @@ none128:
 	VPUNPCKLQDQ Z22, Z7, Z12
 	VPUNPCKHQDQ Z22, Z7, Z21
 	TESTQ       CX, CX
-	JZ          none129
+	JZ          none29
 	VPXORD      3072(CX), Z10, Z10
 	VPXORD      3136(CX), Z9, Z9
 	VPXORD      3200(CX), Z12, Z12
 	VPXORD      3264(CX), Z21, Z21
 
-none129:
+none29:
 	VMOVDQU64   Z10, 3072(DI)
 	VMOVDQU64   Z9, 3136(DI)
 	VMOVDQU64   Z12, 3200(DI)
@@ -12588,13 +12632,13 @@ none129:
 	VPUNPCKLQDQ Z14, Z23, Z8
 	VPUNPCKHQDQ Z14, Z23, Z11
 	TESTQ       CX, CX
-	JZ          none130
+	JZ          none30
 	VPXORD      3328(CX), Z4, Z4
 	VPXORD      3392(CX), Z2, Z2
 	VPXORD      3456(CX), Z8, Z8
 	VPXORD      3520(CX), Z11, Z11
 
-none130:
+none30:
 	VMOVDQU64   Z4, 3328(DI)
 	VMOVDQU64   Z2, 3392(DI)
 	VMOVDQU64   Z8, 3456(DI)
@@ -12616,13 +12660,13 @@ none130:
 	VPUNPCKLQDQ Z1, Z15, Z0
 	VPUNPCKHQDQ Z1, Z15, Z6
 	TESTQ       CX, CX
-	JZ          none131
+	JZ          none31
 	VPXORD      3584(CX), Z20, Z20
 	VPXORD      3648(CX), Z18, Z18
 	VPXORD      3712(CX), Z0, Z0
 	VPXORD      3776(CX), Z6, Z6
 
-none131:
+none31:
 	VMOVDQU64   Z20, 3584(DI)
 	VMOVDQU64   Z18, 3648(DI)
 	VMOVDQU64   Z0, 3712(DI)
@@ -12644,13 +12688,13 @@ none131:
 	VPUNPCKLQDQ Z17, Z3, Z16
 	VPUNPCKHQDQ Z17, Z3, Z22
 	TESTQ       CX, CX
-	JZ          none132
+	JZ          none32
 	VPXORD      3840(CX), Z10, Z10
 	VPXORD      3904(CX), Z12, Z12
 	VPXORD      3968(CX), Z16, Z16
 	VPXORD      4032(CX), Z22, Z22
 
-none132:
+none32:
 	VMOVDQU64 Z10, 3840(DI)
 	VMOVDQU64 Z12, 3904(DI)
 	VMOVDQU64 Z16, 3968(DI)
@@ -12658,15 +12702,15 @@ none132:
 	ADDQ      $0x00001000, DI
 	ADDQ      $0x00001000, SI
 	TESTQ     DX, DX
-	JZ        none133
+	JZ        none33
 	ADDQ      $0x00001000, DX
 
-none133:
+none33:
 	TESTQ CX, CX
-	JZ    none134
+	JZ    none34
 	ADDQ  $0x00001000, CX
 
-none134:
+none34:
 	DECQ R9
 	JNZ  next
 
@@ -12703,6 +12747,13 @@ none134:
 	VPXORD    Z29, Z29, Z29
 	VPXORD    Z30, Z30, Z30
 	VPXORD    Z31, Z31, Z31
+	KXORQ     K1, K1, K1
+	KXORQ     K2, K2, K2
+	KXORQ     K3, K3, K3
+	KXORQ     K4, K4, K4
+	KXORQ     K5, K5, K5
+	KXORQ     K6, K6, K6
+	KXORQ     K7, K7, K7
 	VMOVDQA64 Z0, (R8)
 	VMOVDQA64 Z0, 64(R8)
 	VMOVDQA64 Z0, 128(R8)
@@ -12773,15 +12824,25 @@ none134:
 // func decryptAVX512x256(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, GFNI
 TEXT ·decryptAVX512x256(SB), $4408-56
-	MOVQ      boxes+0(FP), AX
-	MOVQ      k+8(FP), BX
-	MOVQ      dst+16(FP), DI
-	MOVQ      src+24(FP), SI
-	MOVQ      pre+32(FP), DX
-	MOVQ      post+40(FP), CX
-	MOVQ      batches+48(FP), R9
-	LEAQ      56(SP), R8
-	ANDQ      $-64, R8
+	// Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11
+	// subkeys and double rounds of a loop. 24 vectors take turns in Z0 and up, masks in K1 to K7; the others have
+	// 2 of 4 quarters of each box. All are clobbered.
+	// Units of 32 blocks in flight: 8. Each unit's state is in 512 bytes of stack, and begins a round 16 instructions behind the unit before.
+	// A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in
+	// the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes
+	// of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the
+	// MDS matrix, 8 to make words of planes, 16 for the rest.
+	MOVQ boxes+0(FP), AX
+	MOVQ k+8(FP), BX
+	MOVQ dst+16(FP), DI
+	MOVQ src+24(FP), SI
+	MOVQ pre+32(FP), DX
+	MOVQ post+40(FP), CX
+	MOVQ batches+48(FP), R9
+	LEAQ 56(SP), R8
+	ANDQ $-64, R8
+
+	// Constants to where they are aligned.
 	VMOVDQU64 planes<>+0(SB), Z0
 	VMOVDQA64 Z0, 4096(R8)
 	VMOVDQU64 planes<>+64(SB), Z0
@@ -12805,13 +12866,13 @@ next:
 	VMOVDQU64 128(SI), Z2
 	VMOVDQU64 192(SI), Z3
 	TESTQ     DX, DX
-	JZ        none135
+	JZ        none1
 	VPXORD    (DX), Z0, Z0
 	VPXORD    64(DX), Z1, Z1
 	VPXORD    128(DX), Z2, Z2
 	VPXORD    192(DX), Z3, Z3
 
-none135:
+none1:
 	VPUNPCKLDQ  Z1, Z0, Z4
 	VPUNPCKLDQ  Z3, Z2, Z5
 	VPUNPCKLQDQ Z5, Z4, Z6
@@ -12833,13 +12894,13 @@ none135:
 	VMOVDQU64   384(SI), Z18
 	VMOVDQU64   448(SI), Z19
 	TESTQ       DX, DX
-	JZ          none136
+	JZ          none2
 	VPXORD      256(DX), Z16, Z16
 	VPXORD      320(DX), Z17, Z17
 	VPXORD      384(DX), Z18, Z18
 	VPXORD      448(DX), Z19, Z19
 
-none136:
+none2:
 	VPUNPCKLDQ  Z17, Z16, Z20
 	VPUNPCKLDQ  Z19, Z18, Z21
 	VPUNPCKLQDQ Z21, Z20, Z22
@@ -12861,13 +12922,13 @@ none136:
 	VMOVDQU64   640(SI), Z7
 	VMOVDQU64   704(SI), Z13
 	TESTQ       DX, DX
-	JZ          none137
+	JZ          none3
 	VPXORD      512(DX), Z6, Z6
 	VPXORD      576(DX), Z12, Z12
 	VPXORD      640(DX), Z7, Z7
 	VPXORD      704(DX), Z13, Z13
 
-none137:
+none3:
 	VPUNPCKLDQ  Z12, Z6, Z10
 	VPUNPCKLDQ  Z13, Z7, Z14
 	VPUNPCKLQDQ Z14, Z10, Z11
@@ -12889,13 +12950,13 @@ none137:
 	VMOVDQU64   896(SI), Z23
 	VMOVDQU64   960(SI), Z3
 	TESTQ       DX, DX
-	JZ          none138
+	JZ          none4
 	VPXORD      768(DX), Z22, Z22
 	VPXORD      832(DX), Z2, Z2
 	VPXORD      896(DX), Z23, Z23
 	VPXORD      960(DX), Z3, Z3
 
-none138:
+none4:
 	VPUNPCKLDQ  Z2, Z22, Z0
 	VPUNPCKLDQ  Z3, Z23, Z8
 	VPUNPCKLQDQ Z8, Z0, Z1
@@ -12917,13 +12978,13 @@ none138:
 	VMOVDQU64   1152(SI), Z15
 	VMOVDQU64   1216(SI), Z19
 	TESTQ       DX, DX
-	JZ          none139
+	JZ          none5
 	VPXORD      1024(DX), Z11, Z11
 	VPXORD      1088(DX), Z18, Z18
 	VPXORD      1152(DX), Z15, Z15
 	VPXORD      1216(DX), Z19, Z19
 
-none139:
+none5:
 	VPUNPCKLDQ  Z18, Z11, Z16
 	VPUNPCKLDQ  Z19, Z15, Z4
 	VPUNPCKLQDQ Z4, Z16, Z17
@@ -12945,13 +13006,13 @@ none139:
 	VMOVDQU64   1408(SI), Z9
 	VMOVDQU64   1472(SI), Z13
 	TESTQ       DX, DX
-	JZ          none140
+	JZ          none6
 	VPXORD      1280(DX), Z1, Z1
 	VPXORD      1344(DX), Z7, Z7
 	VPXORD      1408(DX), Z9, Z9
 	VPXORD      1472(DX), Z13, Z13
 
-none140:
+none6:
 	VPUNPCKLDQ  Z7, Z1, Z6
 	VPUNPCKLDQ  Z13, Z9, Z20
 	VPUNPCKLQDQ Z20, Z6, Z12
@@ -12973,13 +13034,13 @@ none140:
 	VMOVDQU64   1664(SI), Z5
 	VMOVDQU64   1728(SI), Z3
 	TESTQ       DX, DX
-	JZ          none141
+	JZ          none7
 	VPXORD      1536(DX), Z17, Z17
 	VPXORD      1600(DX), Z23, Z23
 	VPXORD      1664(DX), Z5, Z5
 	VPXORD      1728(DX), Z3, Z3
 
-none141:
+none7:
 	VPUNPCKLDQ  Z23, Z17, Z22
 	VPUNPCKLDQ  Z3, Z5, Z10
 	VPUNPCKLQDQ Z10, Z22, Z2
@@ -13001,13 +13062,13 @@ none141:
 	VMOVDQU64   1920(SI), Z21
 	VMOVDQU64   1984(SI), Z19
 	TESTQ       DX, DX
-	JZ          none142
+	JZ          none8
 	VPXORD      1792(DX), Z12, Z12
 	VPXORD      1856(DX), Z15, Z15
 	VPXORD      1920(DX), Z21, Z21
 	VPXORD      1984(DX), Z19, Z19
 
-none142:
+none8:
 	VPUNPCKLDQ  Z15, Z12, Z11
 	VPUNPCKLDQ  Z19, Z21, Z0
 	VPUNPCKLQDQ Z0, Z11, Z18
@@ -13029,13 +13090,13 @@ none142:
 	VMOVDQU64   2176(SI), Z14
 	VMOVDQU64   2240(SI), Z13
 	TESTQ       DX, DX
-	JZ          none143
+	JZ          none9
 	VPXORD      2048(DX), Z2, Z2
 	VPXORD      2112(DX), Z9, Z9
 	VPXORD      2176(DX), Z14, Z14
 	VPXORD      2240(DX), Z13, Z13
 
-none143:
+none9:
 	VPUNPCKLDQ  Z9, Z2, Z1
 	VPUNPCKLDQ  Z13, Z14, Z16
 	VPUNPCKLQDQ Z16, Z1, Z7
@@ -13057,13 +13118,13 @@ none143:
 	VMOVDQU64   2432(SI), Z8
 	VMOVDQU64   2496(SI), Z3
 	TESTQ       DX, DX
-	JZ          none144
+	JZ          none10
 	VPXORD      2304(DX), Z18, Z18
 	VPXORD      2368(DX), Z5, Z5
 	VPXORD      2432(DX), Z8, Z8
 	VPXORD      2496(DX), Z3, Z3
 
-none144:
+none10:
 	VPUNPCKLDQ  Z5, Z18, Z17
 	VPUNPCKLDQ  Z3, Z8, Z6
 	VPUNPCKLQDQ Z6, Z17, Z23
@@ -13085,13 +13146,13 @@ none144:
 	VMOVDQU64   2688(SI), Z4
 	VMOVDQU64   2752(SI), Z19
 	TESTQ       DX, DX
-	JZ          none145
+	JZ          none11
 	VPXORD      2560(DX), Z7, Z7
 	VPXORD      2624(DX), Z21, Z21
 	VPXORD      2688(DX), Z4, Z4
 	VPXORD      2752(DX), Z19, Z19
 
-none145:
+none11:
 	VPUNPCKLDQ  Z21, Z7, Z12
 	VPUNPCKLDQ  Z19, Z4, Z22
 	VPUNPCKLQDQ Z22, Z12, Z15
@@ -13113,13 +13174,13 @@ none145:
 	VMOVDQU64   2944(SI), Z20
 	VMOVDQU64   3008(SI), Z13
 	TESTQ       DX, DX
-	JZ          none146
+	JZ          none12
 	VPXORD      2816(DX), Z23, Z23
 	VPXORD      2880(DX), Z14, Z14
 	VPXORD      2944(DX), Z20, Z20
 	VPXORD      3008(DX), Z13, Z13
 
-none146:
+none12:
 	VPUNPCKLDQ  Z14, Z23, Z2
 	VPUNPCKLDQ  Z13, Z20, Z11
 	VPUNPCKLQDQ Z11, Z2, Z9
@@ -13141,13 +13202,13 @@ none146:
 	VMOVDQU64   3200(SI), Z10
 	VMOVDQU64   3264(SI), Z3
 	TESTQ       DX, DX
-	JZ          none147
+	JZ          none13
 	VPXORD      3072(DX), Z15, Z15
 	VPXORD      3136(DX), Z8, Z8
 	VPXORD      3200(DX), Z10, Z10
 	VPXORD      3264(DX), Z3, Z3
 
-none147:
+none13:
 	VPUNPCKLDQ  Z8, Z15, Z18
 	VPUNPCKLDQ  Z3, Z10, Z1
 	VPUNPCKLQDQ Z1, Z18, Z5
@@ -13169,13 +13230,13 @@ none147:
 	VMOVDQU64   3456(SI), Z0
 	VMOVDQU64   3520(SI), Z19
 	TESTQ       DX, DX
-	JZ          none148
+	JZ          none14
 	VPXORD      3328(DX), Z9, Z9
 	VPXORD      3392(DX), Z4, Z4
 	VPXORD      3456(DX), Z0, Z0
 	VPXORD      3520(DX), Z19, Z19
 
-none148:
+none14:
 	VPUNPCKLDQ  Z4, Z9, Z7
 	VPUNPCKLDQ  Z19, Z0, Z17
 	VPUNPCKLQDQ Z17, Z7, Z21
@@ -13197,13 +13258,13 @@ none148:
 	VMOVDQU64   3712(SI), Z16
 	VMOVDQU64   3776(SI), Z13
 	TESTQ       DX, DX
-	JZ          none149
+	JZ          none15
 	VPXORD      3584(DX), Z5, Z5
 	VPXORD      3648(DX), Z20, Z20
 	VPXORD      3712(DX), Z16, Z16
 	VPXORD      3776(DX), Z13, Z13
 
-none149:
+none15:
 	VPUNPCKLDQ  Z20, Z5, Z23
 	VPUNPCKLDQ  Z13, Z16, Z12
 	VPUNPCKLQDQ Z12, Z23, Z14
@@ -13225,13 +13286,13 @@ none149:
 	VMOVDQU64   3968(SI), Z6
 	VMOVDQU64   4032(SI), Z3
 	TESTQ       DX, DX
-	JZ          none150
+	JZ          none16
 	VPXORD      3840(DX), Z21, Z21
 	VPXORD      3904(DX), Z10, Z10
 	VPXORD      3968(DX), Z6, Z6
 	VPXORD      4032(DX), Z3, Z3
 
-none150:
+none16:
 	VPUNPCKLDQ  Z10, Z21, Z15
 	VPUNPCKLDQ  Z3, Z6, Z2
 	VPUNPCKLQDQ Z2, Z15, Z8
@@ -14504,13 +14565,13 @@ rounds:
 	VPUNPCKLQDQ         Z13, Z12, Z14
 	VPUNPCKHQDQ         Z13, Z12, Z15
 	TESTQ               CX, CX
-	JZ                  none151
+	JZ                  none17
 	VPXORD              (CX), Z10, Z10
 	VPXORD              64(CX), Z11, Z11
 	VPXORD              128(CX), Z14, Z14
 	VPXORD              192(CX), Z15, Z15
 
-none151:
+none17:
 	VMOVDQU64   Z10, (DI)
 	VMOVDQU64   Z11, 64(DI)
 	VMOVDQU64   Z14, 128(DI)
@@ -14532,13 +14593,13 @@ none151:
 	VPUNPCKLQDQ Z9, Z8, Z1
 	VPUNPCKHQDQ Z9, Z8, Z3
 	TESTQ       CX, CX
-	JZ          none152
+	JZ          none18
 	VPXORD      256(CX), Z4, Z4
 	VPXORD      320(CX), Z6, Z6
 	VPXORD      384(CX), Z1, Z1
 	VPXORD      448(CX), Z3, Z3
 
-none152:
+none18:
 	VMOVDQU64   Z4, 256(DI)
 	VMOVDQU64   Z6, 320(DI)
 	VMOVDQU64   Z1, 384(DI)
@@ -14560,13 +14621,13 @@ none152:
 	VPUNPCKLQDQ Z2, Z0, Z17
 	VPUNPCKHQDQ Z2, Z0, Z19
 	TESTQ       CX, CX
-	JZ          none153
+	JZ          none19
 	VPXORD      512(CX), Z20, Z20
 	VPXORD      576(CX), Z22, Z22
 	VPXORD      640(CX), Z17, Z17
 	VPXORD      704(CX), Z19, Z19
 
-none153:
+none19:
 	VMOVDQU64   Z20, 512(DI)
 	VMOVDQU64   Z22, 576(DI)
 	VMOVDQU64   Z17, 640(DI)
@@ -14588,13 +14649,13 @@ none153:
 	VPUNPCKLQDQ Z18, Z16, Z7
 	VPUNPCKHQDQ Z18, Z16, Z13
 	TESTQ       CX, CX
-	JZ          none154
+	JZ          none20
 	VPXORD      768(CX), Z10, Z10
 	VPXORD      832(CX), Z14, Z14
 	VPXORD      896(CX), Z7, Z7
 	VPXORD      960(CX), Z13, Z13
 
-none154:
+none20:
 	VMOVDQU64   Z10, 768(DI)
 	VMOVDQU64   Z14, 832(DI)
 	VMOVDQU64   Z7, 896(DI)
@@ -14616,13 +14677,13 @@ none154:
 	VPUNPCKLQDQ Z12, Z5, Z23
 	VPUNPCKHQDQ Z12, Z5, Z9
 	TESTQ       CX, CX
-	JZ          none155
+	JZ          none21
 	VPXORD      1024(CX), Z4, Z4
 	VPXORD      1088(CX), Z1, Z1
 	VPXORD      1152(CX), Z23, Z23
 	VPXORD      1216(CX), Z9, Z9
 
-none155:
+none21:
 	VMOVDQU64   Z4, 1024(DI)
 	VMOVDQU64   Z1, 1088(DI)
 	VMOVDQU64   Z23, 1152(DI)
@@ -14644,13 +14705,13 @@ none155:
 	VPUNPCKLQDQ Z8, Z21, Z15
 	VPUNPCKHQDQ Z8, Z21, Z2
 	TESTQ       CX, CX
-	JZ          none156
+	JZ          none22
 	VPXORD      1280(CX), Z20, Z20
 	VPXORD      1344(CX), Z17, Z17
 	VPXORD      1408(CX), Z15, Z15
 	VPXORD      1472(CX), Z2, Z2
 
-none156:
+none22:
 	VMOVDQU64   Z20, 1280(DI)
 	VMOVDQU64   Z17, 1344(DI)
 	VMOVDQU64   Z15, 1408(DI)
@@ -14672,13 +14733,13 @@ none156:
 	VPUNPCKLQDQ Z0, Z11, Z3
 	VPUNPCKHQDQ Z0, Z11, Z18
 	TESTQ       CX, CX
-	JZ          none157
+	JZ          none23
 	VPXORD      1536(CX), Z10, Z10
 	VPXORD      1600(CX), Z7, Z7
 	VPXORD      1664(CX), Z3, Z3
 	VPXORD      1728(CX), Z18, Z18
 
-none157:
+none23:
 	VMOVDQU64   Z10, 1536(DI)
 	VMOVDQU64   Z7, 1600(DI)
 	VMOVDQU64   Z3, 1664(DI)
@@ -14700,13 +14761,13 @@ none157:
 	VPUNPCKLQDQ Z16, Z6, Z19
 	VPUNPCKHQDQ Z16, Z6, Z12
 	TESTQ       CX, CX
-	JZ          none158
+	JZ          none24
 	VPXORD      1792(CX), Z4, Z4
 	VPXORD      1856(CX), Z23, Z23
 	VPXORD      1920(CX), Z19, Z19
 	VPXORD      1984(CX), Z12, Z12
 
-none158:
+none24:
 	VMOVDQU64   Z4, 1792(DI)
 	VMOVDQU64   Z23, 1856(DI)
 	VMOVDQU64   Z19, 1920(DI)
@@ -14728,13 +14789,13 @@ none158:
 	VPUNPCKLQDQ Z5, Z22, Z13
 	VPUNPCKHQDQ Z5, Z22, Z8
 	TESTQ       CX, CX
-	JZ          none159
+	JZ          none25
 	VPXORD      2048(CX), Z20, Z20
 	VPXORD      2112(CX), Z15, Z15
 	VPXORD      2176(CX), Z13, Z13
 	VPXORD      2240(CX), Z8, Z8
 
-none159:
+none25:
 	VMOVDQU64   Z20, 2048(DI)
 	VMOVDQU64   Z15, 2112(DI)
 	VMOVDQU64   Z13, 2176(DI)
@@ -14756,13 +14817,13 @@ none159:
 	VPUNPCKLQDQ Z21, Z14, Z9
 	VPUNPCKHQDQ Z21, Z14, Z0
 	TESTQ       CX, CX
-	JZ          none160
+	JZ          none26
 	VPXORD      2304(CX), Z10, Z10
 	VPXORD      2368(CX), Z3, Z3
 	VPXORD      2432(CX), Z9, Z9
 	VPXORD      2496(CX), Z0, Z0
 
-none160:
+none26:
 	VMOVDQU64   Z10, 2304(DI)
 	VMOVDQU64   Z3, 2368(DI)
 	VMOVDQU64   Z9, 2432(DI)
@@ -14784,13 +14845,13 @@ none160:
 	VPUNPCKLQDQ Z11, Z1, Z2
 	VPUNPCKHQDQ Z11, Z1, Z16
 	TESTQ       CX, CX
-	JZ          none161
+	JZ          none27
 	VPXORD      2560(CX), Z4, Z4
 	VPXORD      2624(CX), Z19, Z19
 	VPXORD      2688(CX), Z2, Z2
 	VPXORD      2752(CX), Z16, Z16
 
-none161:
+none27:
 	VMOVDQU64   Z4, 2560(DI)
 	VMOVDQU64   Z19, 2624(DI)
 	VMOVDQU64   Z2, 2688(DI)
@@ -14812,13 +14873,13 @@ none161:
 	VPUNPCKLQDQ Z6, Z17, Z18
 	VPUNPCKHQDQ Z6, Z17, Z5
 	TESTQ       CX, CX
-	JZ          none162
+	JZ          none28
 	VPXORD      2816(CX), Z20, Z20
 	VPXORD      2880(CX), Z13, Z13
 	VPXORD      2944(CX), Z18, Z18
 	VPXORD      3008(CX), Z5, Z5
 
-none162:
+none28:
 	VMOVDQU64   Z20, 2816(DI)
 	VMOVDQU64   Z13, 2880(DI)
 	VMOVDQU64   Z18, 2944(DI)
@@ -14840,13 +14901,13 @@ none162:
 	VPUNPCKLQDQ Z22, Z7, Z12
 	VPUNPCKHQDQ Z22, Z7, Z21
 	TESTQ       CX, CX
-	JZ          none163
+	JZ          none29
 	VPXORD      3072(CX), Z10, Z10
 	VPXORD      3136(CX), Z9, Z9
 	VPXORD      3200(CX), Z12, Z12
 	VPXORD      3264(CX), Z21, Z21
 
-none163:
+none29:
 	VMOVDQU64   Z10, 3072(DI)
 	VMOVDQU64   Z9, 3136(DI)
 	VMOVDQU64   Z12, 3200(DI)
@@ -14868,13 +14929,13 @@ none163:
 	VPUNPCKLQDQ Z14, Z23, Z8
 	VPUNPCKHQDQ Z14, Z23, Z11
 	TESTQ       CX, CX
-	JZ          none164
+	JZ          none30
 	VPXORD      3328(CX), Z4, Z4
 	VPXORD      3392(CX), Z2, Z2
 	VPXORD      3456(CX), Z8, Z8
 	VPXORD      3520(CX), Z11, Z11
 
-none164:
+none30:
 	VMOVDQU64   Z4, 3328(DI)
 	VMOVDQU64   Z2, 3392(DI)
 	VMOVDQU64   Z8, 3456(DI)
@@ -14896,13 +14957,13 @@ none164:
 	VPUNPCKLQDQ Z1, Z15, Z0
 	VPUNPCKHQDQ Z1, Z15, Z6
 	TESTQ       CX, CX
-	JZ          none165
+	JZ          none31
 	VPXORD      3584(CX), Z20, Z20
 	VPXORD      3648(CX), Z18, Z18
 	VPXORD      3712(CX), Z0, Z0
 	VPXORD      3776(CX), Z6, Z6
 
-none165:
+none31:
 	VMOVDQU64   Z20, 3584(DI)
 	VMOVDQU64   Z18, 3648(DI)
 	VMOVDQU64   Z0, 3712(DI)
@@ -14924,13 +14985,13 @@ none165:
 	VPUNPCKLQDQ Z17, Z3, Z16
 	VPUNPCKHQDQ Z17, Z3, Z22
 	TESTQ       CX, CX
-	JZ          none166
+	JZ          none32
 	VPXORD      3840(CX), Z10, Z10
 	VPXORD      3904(CX), Z12, Z12
 	VPXORD      3968(CX), Z16, Z16
 	VPXORD      4032(CX), Z22, Z22
 
-none166:
+none32:
 	VMOVDQU64 Z10, 3840(DI)
 	VMOVDQU64 Z12, 3904(DI)
 	VMOVDQU64 Z16, 3968(DI)
@@ -14938,15 +14999,15 @@ none166:
 	ADDQ      $0x00001000, DI
 	ADDQ      $0x00001000, SI
 	TESTQ     DX, DX
-	JZ        none167
+	JZ        none33
 	ADDQ      $0x00001000, DX
 
-none167:
+none33:
 	TESTQ CX, CX
-	JZ    none168
+	JZ    none34
 	ADDQ  $0x00001000, CX
 
-none168:
+none34:
 	DECQ R9
 	JNZ  next
 
@@ -14983,6 +15044,13 @@ none168:
 	VPXORD    Z29, Z29, Z29
 	VPXORD    Z30, Z30, Z30
 	VPXORD    Z31, Z31, Z31
+	KXORQ     K1, K1, K1
+	KXORQ     K2, K2, K2
+	KXORQ     K3, K3, K3
+	KXORQ     K4, K4, K4
+	KXORQ     K5, K5, K5
+	KXORQ     K6, K6, K6
+	KXORQ     K7, K7, K7
 	VMOVDQA64 Z0, (R8)
 	VMOVDQA64 Z0, 64(R8)
 	VMOVDQA64 Z0, 128(R8)
@@ -15668,23 +15736,23 @@ TEXT ·setUp128AVX512(SB), $16-24
 	VMOVDQU             X10, 96(BX)
 	VMOVDQU             X15, 112(BX)
 
-	// Leave nothing of the key behind.
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	VPXORD  Z10, Z10, Z10
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
-	VPXORD  Z14, Z14, Z14
-	VPXORD  Z15, Z15, Z15
+	// Leave nothing of key and state behind.
+	VPXOR   X0, X0, X0
+	VPXOR   X1, X1, X1
+	VPXOR   X2, X2, X2
+	VPXOR   X3, X3, X3
+	VPXOR   X4, X4, X4
+	VPXOR   X5, X5, X5
+	VPXOR   X6, X6, X6
+	VPXOR   X7, X7, X7
+	VPXOR   X8, X8, X8
+	VPXOR   X9, X9, X9
+	VPXOR   X10, X10, X10
+	VPXOR   X11, X11, X11
+	VPXOR   X12, X12, X12
+	VPXOR   X13, X13, X13
+	VPXOR   X14, X14, X14
+	VPXOR   X15, X15, X15
 	VPXORD  Z16, Z16, Z16
 	VPXORD  Z17, Z17, Z17
 	VPXORD  Z18, Z18, Z18
@@ -15692,6 +15760,13 @@ TEXT ·setUp128AVX512(SB), $16-24
 	VPXORD  Z20, Z20, Z20
 	VPXORD  Z21, Z21, Z21
 	VPXORD  Z22, Z22, Z22
+	KXORQ   K1, K1, K1
+	KXORQ   K2, K2, K2
+	KXORQ   K3, K3, K3
+	KXORQ   K4, K4, K4
+	KXORQ   K5, K5, K5
+	KXORQ   K6, K6, K6
+	KXORQ   K7, K7, K7
 	VMOVDQU X0, (SP)
 	VZEROUPPER
 	RET
@@ -16314,23 +16389,23 @@ TEXT ·setUp192AVX512(SB), $16-24
 	VMOVDQU             X7, 96(BX)
 	VMOVDQU             X15, 112(BX)
 
-	// Leave nothing of the key behind.
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	VPXORD  Z10, Z10, Z10
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
-	VPXORD  Z14, Z14, Z14
-	VPXORD  Z15, Z15, Z15
+	// Leave nothing of key and state behind.
+	VPXOR   X0, X0, X0
+	VPXOR   X1, X1, X1
+	VPXOR   X2, X2, X2
+	VPXOR   X3, X3, X3
+	VPXOR   X4, X4, X4
+	VPXOR   X5, X5, X5
+	VPXOR   X6, X6, X6
+	VPXOR   X7, X7, X7
+	VPXOR   X8, X8, X8
+	VPXOR   X9, X9, X9
+	VPXOR   X10, X10, X10
+	VPXOR   X11, X11, X11
+	VPXOR   X12, X12, X12
+	VPXOR   X13, X13, X13
+	VPXOR   X14, X14, X14
+	VPXOR   X15, X15, X15
 	VPXORD  Z16, Z16, Z16
 	VPXORD  Z17, Z17, Z17
 	VPXORD  Z18, Z18, Z18
@@ -16338,6 +16413,13 @@ TEXT ·setUp192AVX512(SB), $16-24
 	VPXORD  Z20, Z20, Z20
 	VPXORD  Z21, Z21, Z21
 	VPXORD  Z22, Z22, Z22
+	KXORQ   K1, K1, K1
+	KXORQ   K2, K2, K2
+	KXORQ   K3, K3, K3
+	KXORQ   K4, K4, K4
+	KXORQ   K5, K5, K5
+	KXORQ   K6, K6, K6
+	KXORQ   K7, K7, K7
 	VMOVDQU X0, (SP)
 	VZEROUPPER
 	RET
@@ -17118,23 +17200,23 @@ TEXT ·setUp256AVX512(SB), $16-24
 	VMOVDQU             X10, 96(BX)
 	VMOVDQU             X15, 112(BX)
 
-	// Leave nothing of the key behind.
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	VPXORD  Z10, Z10, Z10
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
-	VPXORD  Z14, Z14, Z14
-	VPXORD  Z15, Z15, Z15
+	// Leave nothing of key and state behind.
+	VPXOR   X0, X0, X0
+	VPXOR   X1, X1, X1
+	VPXOR   X2, X2, X2
+	VPXOR   X3, X3, X3
+	VPXOR   X4, X4, X4
+	VPXOR   X5, X5, X5
+	VPXOR   X6, X6, X6
+	VPXOR   X7, X7, X7
+	VPXOR   X8, X8, X8
+	VPXOR   X9, X9, X9
+	VPXOR   X10, X10, X10
+	VPXOR   X11, X11, X11
+	VPXOR   X12, X12, X12
+	VPXOR   X13, X13, X13
+	VPXOR   X14, X14, X14
+	VPXOR   X15, X15, X15
 	VPXORD  Z16, Z16, Z16
 	VPXORD  Z17, Z17, Z17
 	VPXORD  Z18, Z18, Z18
@@ -17142,6 +17224,13 @@ TEXT ·setUp256AVX512(SB), $16-24
 	VPXORD  Z20, Z20, Z20
 	VPXORD  Z21, Z21, Z21
 	VPXORD  Z22, Z22, Z22
+	KXORQ   K1, K1, K1
+	KXORQ   K2, K2, K2
+	KXORQ   K3, K3, K3
+	KXORQ   K4, K4, K4
+	KXORQ   K5, K5, K5
+	KXORQ   K6, K6, K6
+	KXORQ   K7, K7, K7
 	VMOVDQU X0, (SP)
 	VZEROUPPER
 	RET
@@ -17427,23 +17516,23 @@ TEXT ·tablesAVX512(SB), $0-16
 	VPUNPCKHWD     Z1, Z10, Z20
 	VMOVDQU64      Z20, 4032(DI)
 
-	// Leave nothing of the key behind.
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
+	// Leave nothing of key and state behind.
+	VPXOR  X0, X0, X0
+	VPXOR  X1, X1, X1
+	VPXOR  X2, X2, X2
+	VPXOR  X3, X3, X3
+	VPXOR  X4, X4, X4
+	VPXOR  X5, X5, X5
+	VPXOR  X6, X6, X6
+	VPXOR  X7, X7, X7
+	VPXOR  X8, X8, X8
+	VPXOR  X9, X9, X9
+	VPXOR  X10, X10, X10
+	VPXOR  X11, X11, X11
+	VPXOR  X12, X12, X12
+	VPXOR  X13, X13, X13
+	VPXOR  X14, X14, X14
+	VPXOR  X15, X15, X15
 	VPXORD Z16, Z16, Z16
 	VPXORD Z17, Z17, Z17
 	VPXORD Z18, Z18, Z18
@@ -17456,5 +17545,12 @@ TEXT ·tablesAVX512(SB), $0-16
 	VPXORD Z25, Z25, Z25
 	VPXORD Z26, Z26, Z26
 	VPXORD Z27, Z27, Z27
+	KXORQ  K1, K1, K1
+	KXORQ  K2, K2, K2
+	KXORQ  K3, K3, K3
+	KXORQ  K4, K4, K4
+	KXORQ  K5, K5, K5
+	KXORQ  K6, K6, K6
+	KXORQ  K7, K7, K7
 	VZEROUPPER
 	RET

@@ -11,7 +11,7 @@ func BenchmarkDrivers(b *testing.B) {
 	for _, d := range []*driver{&one, &three, &threeBMI, &avx512} {
 		b.Run("alg=twofish/driver="+d.name, func(b *testing.B) {
 			usable(b, alg(d))
-			c, err := d.newFused(make([]byte, 32))
+			c, err := d.newCipher(make([]byte, 32))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,13 +12,13 @@ import (
 )
 
 // A narrow kernel works in general registers, with table look-ups, on a whole
-// number of batches of its rung's width. rk are the tables and the subkeys as
-// twofish.RoundKeys has them. dst may be src.
-type narrow func(rk *[scheduleWords]uint32, dst, src *byte, blocks int)
+// number of batches of its rung's width, with the blocks of pre added before and
+// those of post after; either may be nil. rk are the tables and the subkeys as
+// twofish.RoundKeys has them. dst may be src, pre or post.
+type narrow func(rk *[scheduleWords]uint32, dst, src, pre, post *byte, blocks int)
 
-// A wide kernel works in vector registers on a whole number of batches of its
-// rung's width, with those of pre added before and those of post after; either
-// may be nil. dst may be src, pre or post. No address depends on data or keys.
+// A wide kernel does the same in vector registers. No address depends on data or
+// keys. It counts batches, not blocks.
 type wide func(boxes *[1024]byte, k *[40]uint32, dst, src, pre, post *byte, batches int)
 
 // A rung is one width of a ladder, narrow or wide.
@@ -126,7 +126,7 @@ func (c *Cipher) Decrypt(dst, src []byte) {
 
 func (c *Cipher) one(dir int, dst, src []byte) {
 	if r := &c.driver.rungs[0]; r.blocks == 1 {
-		r.narrow[dir](&c.keys.schedule, &dst[0], &src[0], 1)
+		r.narrow[dir](&c.keys.schedule, &dst[0], &src[0], nil, nil, 1)
 		return
 	}
 	c.run(dir, &dst[0], &src[0], nil, nil, 1)
@@ -150,64 +150,35 @@ func (c *Cipher) DecryptBlocks(dst, src []byte) {
 	c.run(decrypt, unsafe.SliceData(dst), unsafe.SliceData(src), nil, nil, len(src)/16)
 }
 
-// Wipe overwrites the key material with zeros. Every later use of c panics,
-// except for Wipe and BlockSize. It must not run beside another method. Wiping
-// is best effort: what callers and the runtime have copied is out of reach.
-func (c *Cipher) Wipe() {
-	if c.keys != nil {
-		*c.keys = material{}
-	}
-	c.keys = nil
-}
-
-func (c *Cipher) mustHaveKey() {
-	if c.keys == nil {
-		panic("twofish: cipher without a key: wiped, or not made by a driver")
-	}
-}
-
-// A Fused is a Cipher whose driver has kernels that add something before and
-// after on their way.
-type Fused struct{ Cipher }
-
-// newFused is newCipher for a driver with wide rungs.
-func (d *driver) newFused(key []byte) (*Fused, error) {
-	c, err := d.newCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return &Fused{*c}, nil
-}
-
 // EncryptXor sets dst to the encryption of src XOR x. All have one length, a
 // whole number of blocks; dst may be src or x but must not overlap them
 // otherwise. It panics if that does not hold, or after Wipe.
-func (c *Fused) EncryptXor(dst, src, x []byte) {
+func (c *Cipher) EncryptXor(dst, src, x []byte) {
 	c.check(dst, src, x)
 	c.run(encrypt, unsafe.SliceData(dst), unsafe.SliceData(src), nil, unsafe.SliceData(x), len(src)/16)
 }
 
 // DecryptXor is EncryptXor with decryption in place of encryption.
-func (c *Fused) DecryptXor(dst, src, x []byte) {
+func (c *Cipher) DecryptXor(dst, src, x []byte) {
 	c.check(dst, src, x)
 	c.run(decrypt, unsafe.SliceData(dst), unsafe.SliceData(src), nil, unsafe.SliceData(x), len(src)/16)
 }
 
 // XorEncryptXor sets dst to the encryption of src XOR m, XOR m, under the rules
 // of EncryptXor.
-func (c *Fused) XorEncryptXor(dst, src, m []byte) {
+func (c *Cipher) XorEncryptXor(dst, src, m []byte) {
 	c.check(dst, src, m)
 	c.run(encrypt, unsafe.SliceData(dst), unsafe.SliceData(src), unsafe.SliceData(m), unsafe.SliceData(m), len(src)/16)
 }
 
 // XorDecryptXor is XorEncryptXor with decryption in place of encryption.
-func (c *Fused) XorDecryptXor(dst, src, m []byte) {
+func (c *Cipher) XorDecryptXor(dst, src, m []byte) {
 	c.check(dst, src, m)
 	c.run(decrypt, unsafe.SliceData(dst), unsafe.SliceData(src), unsafe.SliceData(m), unsafe.SliceData(m), len(src)/16)
 }
 
 // check checks the arguments of the fused forms.
-func (c *Fused) check(dst, src, x []byte) {
+func (c *Cipher) check(dst, src, x []byte) {
 	c.mustHaveKey()
 	alias.Blocks("twofish", dst, src)
 	if len(x) < len(src) {
@@ -228,11 +199,8 @@ func (c *Cipher) run(dir int, dst, src, pre, post *byte, n int) {
 			c.padded(r, dir, dst, src, pre, post, take)
 		case r.wide[dir] != nil:
 			r.wide[dir](&c.keys.boxes, &c.keys.subkeys, dst, src, pre, post, take/r.blocks)
-		case pre == nil && post == nil:
-			r.narrow[dir](&c.keys.schedule, dst, src, take)
 		default:
-			take = min(take, widest/r.blocks*r.blocks)
-			c.padded(r, dir, dst, src, pre, post, take)
+			r.narrow[dir](&c.keys.schedule, dst, src, pre, post, take)
 		}
 		if n -= take; n == 0 {
 			return
@@ -241,27 +209,27 @@ func (c *Cipher) run(dir int, dst, src, pre, post *byte, n int) {
 	}
 }
 
-// padded works on blocks, up to widest, in scratch: for kernels that cannot add
-// anything, and for those that want more blocks than there are.
+// padded works on fewer blocks than the kernel wants, in scratch.
 func (c *Cipher) padded(r *rung, dir int, dst, src, pre, post *byte, blocks int) {
 	s := pool.Get().(*scratch)
 	n := 16 * blocks
 	buf := s[:n]
-	copy(buf, unsafe.Slice(src, n))
 	if pre != nil {
-		subtle.XORBytes(buf, buf, unsafe.Slice(pre, n))
-	}
-	batches := (blocks + r.blocks - 1) / r.blocks
-	if r.wide[dir] != nil {
-		r.wide[dir](&c.keys.boxes, &c.keys.subkeys, &s[0], &s[0], nil, nil, batches)
+		subtle.XORBytes(buf, unsafe.Slice(src, n), unsafe.Slice(pre, n))
 	} else {
-		r.narrow[dir](&c.keys.schedule, &s[0], &s[0], batches*r.blocks)
+		copy(buf, unsafe.Slice(src, n))
+	}
+	if r.wide[dir] != nil {
+		r.wide[dir](&c.keys.boxes, &c.keys.subkeys, &s[0], &s[0], nil, nil, 1)
+	} else {
+		r.narrow[dir](&c.keys.schedule, &s[0], &s[0], nil, nil, r.blocks)
 	}
 	if post != nil {
-		subtle.XORBytes(buf, buf, unsafe.Slice(post, n))
+		subtle.XORBytes(unsafe.Slice(dst, n), buf, unsafe.Slice(post, n))
+	} else {
+		copy(unsafe.Slice(dst, n), buf)
 	}
-	copy(unsafe.Slice(dst, n), buf)
-	clear(s[:16*batches*r.blocks])
+	clear(s[:16*r.blocks])
 	pool.Put(s)
 }
 
@@ -271,4 +239,82 @@ func advance(p *byte, blocks int) *byte {
 		return nil
 	}
 	return (*byte)(unsafe.Add(unsafe.Pointer(p), 16*blocks))
+}
+
+// Wipe overwrites the key material with zeros. Every later use of c panics,
+// except for Wipe and BlockSize. It must not run beside another method. Wiping
+// is best effort: what callers and the runtime have copied is out of reach.
+func (c *Cipher) Wipe() {
+	if c.keys != nil {
+		*c.keys = material{}
+	}
+	c.keys = nil
+}
+
+func (c *Cipher) mustHaveKey() {
+	if c.keys == nil {
+		panic("twofish: cipher without a key: wiped, or not made by a driver")
+	}
+}
+
+// chainBlocks is how many blocks, 4 KiB, one call may work on one by one.
+const chainBlocks = 256
+
+// A Serial is a Cipher whose driver has a kernel for one block. It runs serial
+// chains without leaving that.
+type Serial struct{ *Cipher }
+
+// newSerial is newCipher for a driver whose first rung is one block.
+func (d *driver) newSerial(key []byte) (Serial, error) {
+	c, err := d.newCipher(key)
+	return Serial{c}, err
+}
+
+// EncryptCBC sets each block of dst to the encryption of that of src XOR the
+// block of dst before it, or XOR iv for the first. src is any whole number of
+// blocks; dst may be src but must not overlap it otherwise, and iv overlaps
+// neither. It panics as EncryptBlocks does.
+func (c Serial) EncryptCBC(dst, src, iv []byte) {
+	c.chain(dst, src, iv, func(crypt narrow, dst, src, before *byte, n int) {
+		crypt(&c.keys.schedule, dst, src, before, nil, n)
+	})
+}
+
+// EncryptCFB sets each block of dst to that of src XOR the encryption of the
+// block of dst before it, or of iv for the first, under the rules of EncryptCBC.
+func (c Serial) EncryptCFB(dst, src, iv []byte) {
+	c.chain(dst, src, iv, func(crypt narrow, dst, src, before *byte, n int) {
+		crypt(&c.keys.schedule, dst, before, nil, src, n)
+	})
+}
+
+// KeyStreamOFB sets each block of dst to the encryption of the block before it,
+// or of iv for the first. dst is any whole number of blocks that iv does not
+// overlap. It panics as EncryptBlocks does.
+func (c Serial) KeyStreamOFB(dst, iv []byte) {
+	c.chain(dst, dst, iv, func(crypt narrow, dst, _, before *byte, n int) {
+		crypt(&c.keys.schedule, dst, before, nil, nil, n)
+	})
+}
+
+// chain calls f for the first block and then for as many of the others at a time
+// as may be; before is the block before dst. The first rung works on blocks
+// strictly one after the other, so that it can read what it has just written.
+func (c Serial) chain(dst, src, iv []byte, f func(crypt narrow, dst, src, before *byte, n int)) {
+	c.mustHaveKey()
+	alias.Blocks("twofish", dst, src)
+	if len(src) == 0 {
+		return
+	}
+	crypt := c.driver.rungs[0].narrow[encrypt]
+	d, s := unsafe.SliceData(dst), unsafe.SliceData(src)
+	f(crypt, d, s, &(*[16]byte)(iv)[0], 1)
+	for rest := len(src)/16 - 1; rest > 0; {
+		before := d
+		d, s = advance(d, 1), advance(s, 1)
+		n := min(rest, chainBlocks)
+		f(crypt, d, s, before, n)
+		d, s = advance(d, n-1), advance(s, n-1)
+		rest -= n
+	}
 }

@@ -4,62 +4,86 @@
 
 package twofish
 
-// encryptX86x1 encrypts
+// encryptX86x1 encrypts blocks of src into dst, 1 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 1.
 //
 //go:noescape
-func encryptX86x1(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func encryptX86x1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// decryptX86x1 decrypts
+// decryptX86x1 decrypts blocks of src into dst, 1 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 1.
 //
 //go:noescape
-func decryptX86x1(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func decryptX86x1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// encryptX86x3 encrypts
+// encryptX86x3 encrypts blocks of src into dst, 3 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 3.
 //
 //go:noescape
-func encryptX86x3(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func encryptX86x3(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// decryptX86x3 decrypts
+// decryptX86x3 decrypts blocks of src into dst, 3 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 3.
 //
 //go:noescape
-func decryptX86x3(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func decryptX86x3(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// encryptX86x4 encrypts
+// encryptX86x4 encrypts blocks of src into dst, 4 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 4.
 //
 //go:noescape
-func encryptX86x4(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func encryptX86x4(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// decryptX86x4 decrypts
+// decryptX86x4 decrypts blocks of src into dst, 4 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 4.
 //
 //go:noescape
-func decryptX86x4(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func decryptX86x4(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// encryptBMIx1 encrypts
+// encryptBMIx1 encrypts blocks of src into dst, 1 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 1.
 //
 //go:noescape
-func encryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func encryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// decryptBMIx1 decrypts
+// decryptBMIx1 decrypts blocks of src into dst, 1 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 1.
 //
 //go:noescape
-func decryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func decryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// encryptBMIx3 encrypts
+// encryptBMIx3 encrypts blocks of src into dst, 3 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 3.
 //
 //go:noescape
-func encryptBMIx3(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func encryptBMIx3(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// decryptBMIx3 decrypts
+// decryptBMIx3 decrypts blocks of src into dst, 3 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 3.
 //
 //go:noescape
-func decryptBMIx3(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func decryptBMIx3(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// encryptBMIx4 encrypts
+// encryptBMIx4 encrypts blocks of src into dst, 4 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 4.
 //
 //go:noescape
-func encryptBMIx4(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func encryptBMIx4(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
-// decryptBMIx4 decrypts
+// decryptBMIx4 decrypts blocks of src into dst, 4 at a time, with those of pre
+// added before and those of post after where they are not nil. rk are the four tables,
+// then the subkeys. blocks is a positive multiple of 4.
 //
 //go:noescape
-func decryptBMIx4(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+func decryptBMIx4(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)

@@ -2,609 +2,684 @@
 
 //go:build amd64 && !purego
 
-// func encryptX86x1(rk *[1064]uint32, dst *byte, src *byte, blocks int)
-TEXT ·encryptX86x1(SB), $16-32
+// func encryptX86x1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+TEXT ·encryptX86x1(SB), $16-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 0 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R9
-	XORL    4096(SI), R9
-	MOVL    4(BX), DI
-	XORL    4100(SI), DI
-	MOVL    8(BX), R10
-	XORL    4104(SI), R10
-	MOVL    12(BX), R8
-	XORL    4108(SI), R8
-	MOVL    DI, AX
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), DI
+	XORL  4096(SI), DI
+	XORL  (AX), DI
+	MOVL  4(BX), R9
+	XORL  4100(SI), R9
+	XORL  4(AX), R9
+	MOVL  8(BX), R8
+	XORL  4104(SI), R8
+	XORL  8(AX), R8
+	MOVL  12(BX), R10
+	XORL  4108(SI), R10
+	XORL  12(AX), R10
+	ADDQ  $0x00000010, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), DI
+	XORL 4096(SI), DI
+	MOVL 4(BX), R9
+	XORL 4100(SI), R9
+	MOVL 8(BX), R8
+	XORL 4104(SI), R8
+	MOVL 12(BX), R10
+	XORL 4108(SI), R10
+
+rounds:
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4128(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4132(SI), DX
-	MOVL    R9, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    R8, AX
+	XORL    BP, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4136(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4140(SI), DX
-	MOVL    R10, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    DI, AX
+	XORL    BP, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4144(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4148(SI), DX
-	MOVL    R9, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    R8, AX
+	XORL    BP, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4152(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4156(SI), DX
-	MOVL    R10, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    DI, AX
+	XORL    BP, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4160(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4164(SI), DX
-	MOVL    R9, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    R8, AX
+	XORL    BP, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4168(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4172(SI), DX
-	MOVL    R10, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    DI, AX
+	XORL    BP, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4176(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4180(SI), DX
-	MOVL    R9, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    R8, AX
+	XORL    BP, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4184(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4188(SI), DX
-	MOVL    R10, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    DI, AX
+	XORL    BP, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4192(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4196(SI), DX
-	MOVL    R9, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    R8, AX
+	XORL    BP, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4200(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4204(SI), DX
-	MOVL    R10, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    DI, AX
+	XORL    BP, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4208(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4212(SI), DX
-	MOVL    R9, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    R8, AX
+	XORL    BP, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4216(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4220(SI), DX
-	MOVL    R10, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    DI, AX
+	XORL    BP, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4224(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4228(SI), DX
-	MOVL    R9, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    R8, AX
+	XORL    BP, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4232(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4236(SI), DX
-	MOVL    R10, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    DI, AX
+	XORL    BP, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4240(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4244(SI), DX
-	MOVL    R9, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    R8, AX
+	XORL    BP, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4248(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4252(SI), DX
-	MOVL    R10, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, DI
-	XORL    DX, DI
+	XORL    BP, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVQ    dst+8(FP), BX
-	MOVL    R10, CX
-	XORL    4112(SI), CX
-	MOVL    CX, (BX)
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R8, CX
+	XORL    4112(SI), CX
+	XORL    (AX), CX
+	MOVL    CX, (BX)
+	MOVL    R10, CX
 	XORL    4116(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
-	MOVL    R9, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 8(BX)
 	MOVL    DI, CX
+	XORL    4120(SI), CX
+	XORL    8(AX), CX
+	MOVL    CX, 8(BX)
+	MOVL    R9, CX
 	XORL    4124(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
-	ADDQ    $0x00000010, dst+8(FP)
-	ADDQ    $0x00000010, src+16(FP)
-	SUBQ    $0x00000001, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000010, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R8, CX
+	XORL 4112(SI), CX
+	MOVL CX, (BX)
+	MOVL R10, CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(BX)
+	MOVL DI, CX
+	XORL 4120(SI), CX
+	MOVL CX, 8(BX)
+	MOVL R9, CX
+	XORL 4124(SI), CX
+	MOVL CX, 12(BX)
+
+stored:
+	ADDQ $0x00000010, dst+8(FP)
+	ADDQ $0x00000010, src+16(FP)
+	SUBQ $0x00000001, blocks+40(FP)
+	JNZ  next
 	RET
 
-// func decryptX86x1(rk *[1064]uint32, dst *byte, src *byte, blocks int)
-TEXT ·decryptX86x1(SB), $16-32
+// func decryptX86x1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+TEXT ·decryptX86x1(SB), $16-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 0 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R9
-	XORL    4112(SI), R9
-	MOVL    4(BX), DI
-	XORL    4116(SI), DI
-	MOVL    8(BX), R10
-	XORL    4120(SI), R10
-	MOVL    12(BX), R8
-	XORL    4124(SI), R8
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), R9
+	XORL  4112(SI), R9
+	XORL  (AX), R9
+	MOVL  4(BX), DI
+	XORL  4116(SI), DI
+	XORL  4(AX), DI
+	MOVL  8(BX), R10
+	XORL  4120(SI), R10
+	XORL  8(AX), R10
+	MOVL  12(BX), R8
+	XORL  4124(SI), R8
+	XORL  12(AX), R8
+	ADDQ  $0x00000010, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), R9
+	XORL 4112(SI), R9
+	MOVL 4(BX), DI
+	XORL 4116(SI), DI
+	MOVL 8(BX), R10
+	XORL 4120(SI), R10
+	MOVL 12(BX), R8
+	XORL 4124(SI), R8
+
+rounds:
 	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4248(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -615,12 +690,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R10
@@ -633,12 +708,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4240(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -649,12 +724,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R9
@@ -667,12 +742,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4232(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -683,12 +758,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R10
@@ -701,12 +776,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4224(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -717,12 +792,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R9
@@ -735,12 +810,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4216(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -751,12 +826,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R10
@@ -769,12 +844,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4208(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -785,12 +860,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R9
@@ -803,12 +878,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4200(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -819,12 +894,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R10
@@ -837,12 +912,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4192(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -853,12 +928,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R9
@@ -871,12 +946,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4184(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -887,12 +962,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R10
@@ -905,12 +980,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4176(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -921,12 +996,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R9
@@ -939,12 +1014,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4168(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -955,12 +1030,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R10
@@ -973,12 +1048,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4160(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -989,12 +1064,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R9
@@ -1007,12 +1082,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4152(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -1023,12 +1098,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R10
@@ -1041,12 +1116,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4144(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -1057,12 +1132,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R9
@@ -1075,12 +1150,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    DI, R12
+	MOVL    DI, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4136(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -1091,12 +1166,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R9, R12
+	MOVL    R9, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R10
@@ -1109,12 +1184,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
 	SHRL    $0x10, AX
-	MOVL    R8, R12
+	MOVL    R8, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    (SI)(R12*4), R12
-	XORL    3072(SI)(AX*4), R12
-	XORL    R12, DX
+	SHRL    $0x18, R15
+	MOVL    (SI)(R15*4), R15
+	XORL    3072(SI)(AX*4), R15
+	XORL    R15, DX
 	MOVL    4128(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
@@ -1125,12 +1200,12 @@ next:
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
 	SHRL    $0x10, AX
-	MOVL    R10, R12
+	MOVL    R10, R15
 	MOVBLZX AL, AX
-	SHRL    $0x18, R12
-	MOVL    3072(SI)(R12*4), R12
-	XORL    2048(SI)(AX*4), R12
-	XORL    R12, CX
+	SHRL    $0x18, R15
+	MOVL    3072(SI)(R15*4), R15
+	XORL    2048(SI)(AX*4), R15
+	XORL    R15, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
 	ROLL    $0x01, R9
@@ -1138,57 +1213,275 @@ next:
 	XORL    DX, DI
 	RORL    $0x01, DI
 	MOVQ    dst+8(FP), BX
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R10, CX
 	XORL    4096(SI), CX
+	XORL    (AX), CX
 	MOVL    CX, (BX)
 	MOVL    R8, CX
 	XORL    4100(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
 	MOVL    R9, CX
 	XORL    4104(SI), CX
+	XORL    8(AX), CX
 	MOVL    CX, 8(BX)
 	MOVL    DI, CX
 	XORL    4108(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
-	ADDQ    $0x00000010, dst+8(FP)
-	ADDQ    $0x00000010, src+16(FP)
-	SUBQ    $0x00000001, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000010, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R10, CX
+	XORL 4096(SI), CX
+	MOVL CX, (BX)
+	MOVL R8, CX
+	XORL 4100(SI), CX
+	MOVL CX, 4(BX)
+	MOVL R9, CX
+	XORL 4104(SI), CX
+	MOVL CX, 8(BX)
+	MOVL DI, CX
+	XORL 4108(SI), CX
+	MOVL CX, 12(BX)
+
+stored:
+	ADDQ $0x00000010, dst+8(FP)
+	ADDQ $0x00000010, src+16(FP)
+	SUBQ $0x00000001, blocks+40(FP)
+	JNZ  next
 	RET
 
-// func encryptX86x3(rk *[1064]uint32, dst *byte, src *byte, blocks int)
-TEXT ·encryptX86x3(SB), $32-32
+// func encryptX86x3(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+TEXT ·encryptX86x3(SB), $16-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 2 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R11
-	XORL    4096(SI), R11
-	MOVL    4(BX), CX
-	XORL    4100(SI), CX
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), CX
+	XORL  4096(SI), CX
+	XORL  (AX), CX
+	MOVL  CX, (SP)
+	MOVL  4(BX), R11
+	XORL  4100(SI), R11
+	XORL  4(AX), R11
+	MOVL  8(BX), R8
+	XORL  4104(SI), R8
+	XORL  8(AX), R8
+	MOVL  12(BX), R14
+	XORL  4108(SI), R14
+	XORL  12(AX), R14
+	MOVL  16(BX), CX
+	XORL  4096(SI), CX
+	XORL  16(AX), CX
+	MOVL  CX, 4(SP)
+	MOVL  20(BX), R12
+	XORL  4100(SI), R12
+	XORL  20(AX), R12
+	MOVL  24(BX), R9
+	XORL  4104(SI), R9
+	XORL  24(AX), R9
+	MOVL  28(BX), R15
+	XORL  4108(SI), R15
+	XORL  28(AX), R15
+	MOVL  32(BX), DI
+	XORL  4096(SI), DI
+	XORL  32(AX), DI
+	MOVL  36(BX), R13
+	XORL  4100(SI), R13
+	XORL  36(AX), R13
+	MOVL  40(BX), R10
+	XORL  4104(SI), R10
+	XORL  40(AX), R10
+	MOVL  44(BX), BP
+	XORL  4108(SI), BP
+	XORL  44(AX), BP
+	ADDQ  $0x00000030, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, (SP)
+	MOVL 4(BX), R11
+	XORL 4100(SI), R11
+	MOVL 8(BX), R8
+	XORL 4104(SI), R8
+	MOVL 12(BX), R14
+	XORL 4108(SI), R14
+	MOVL 16(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 4(SP)
+	MOVL 20(BX), R12
+	XORL 4100(SI), R12
+	MOVL 24(BX), R9
+	XORL 4104(SI), R9
+	MOVL 28(BX), R15
+	XORL 4108(SI), R15
+	MOVL 32(BX), DI
+	XORL 4096(SI), DI
+	MOVL 36(BX), R13
+	XORL 4100(SI), R13
+	MOVL 40(BX), R10
+	XORL 4104(SI), R10
+	MOVL 44(BX), BP
+	XORL 4108(SI), BP
+
+rounds:
+	MOVL    R11, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R12, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R13, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R14, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, (SP)
-	MOVL    8(BX), R14
-	XORL    4104(SI), R14
-	MOVL    12(BX), R8
-	XORL    4108(SI), R8
-	MOVL    16(BX), R12
-	XORL    4096(SI), R12
-	MOVL    20(BX), CX
-	XORL    4100(SI), CX
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    R15, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 4(SP)
-	MOVL    24(BX), R15
-	XORL    4104(SI), R15
-	MOVL    28(BX), R9
-	XORL    4108(SI), R9
-	MOVL    32(BX), R13
-	XORL    4096(SI), R13
-	MOVL    36(BX), DI
-	XORL    4100(SI), DI
-	MOVL    40(BX), BP
-	XORL    4104(SI), BP
-	MOVL    44(BX), R10
-	XORL    4108(SI), R10
-	MOVL    (SP), AX
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1198,91 +1491,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1296,81 +1505,21 @@ next:
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
 	ADDL    4140(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVL    R11, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1384,11 +1533,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    4(SP), AX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1398,7 +1547,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1412,11 +1561,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    DI, AX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1426,7 +1575,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1440,11 +1589,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R8, AX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1454,7 +1603,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1468,13 +1617,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    R9, AX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1484,7 +1632,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1498,13 +1646,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    R10, AX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1514,7 +1661,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1528,11 +1675,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    (SP), AX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1542,7 +1689,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1556,11 +1703,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    4(SP), AX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1570,7 +1717,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1584,11 +1731,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    DI, AX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1598,7 +1745,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1612,11 +1759,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R8, AX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1626,7 +1773,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1640,13 +1787,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    R9, AX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1656,7 +1802,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1670,13 +1816,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    R10, AX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1686,7 +1831,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1700,11 +1845,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    (SP), AX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1714,7 +1859,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1728,11 +1873,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    4(SP), AX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1742,7 +1887,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1756,11 +1901,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    DI, AX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1770,7 +1915,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1784,11 +1929,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R8, AX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1798,7 +1943,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1812,13 +1957,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    R9, AX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1828,7 +1972,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1842,13 +1986,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    R10, AX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1858,7 +2001,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1872,11 +2015,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    (SP), AX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1886,7 +2029,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1900,11 +2043,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    4(SP), AX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1914,7 +2057,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1928,11 +2071,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    DI, AX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1942,7 +2085,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1956,11 +2099,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R8, AX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -1970,7 +2113,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -1984,13 +2127,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    R9, AX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2000,7 +2142,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -2014,13 +2156,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    R10, AX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2030,7 +2171,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -2044,11 +2185,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    (SP), AX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2058,7 +2199,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -2072,11 +2213,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    4(SP), AX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2086,7 +2227,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -2100,11 +2241,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    DI, AX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2114,7 +2255,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -2128,22 +2269,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVL    R14, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2156,24 +2297,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVL    R15, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2186,24 +2326,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVL    BP, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R10, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2216,22 +2355,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVL    R11, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2244,22 +2383,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVL    R12, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2272,22 +2411,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVL    R13, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2300,22 +2439,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVL    R14, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2328,24 +2467,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVL    R15, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2358,24 +2496,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVL    BP, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R10, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2388,22 +2525,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVL    R11, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2416,22 +2553,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVL    R12, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2444,22 +2581,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVL    R13, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2472,22 +2609,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVL    R14, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2500,24 +2637,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVL    R15, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -2530,13 +2666,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    R10, AX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2546,7 +2681,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -2560,51 +2695,108 @@ next:
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	ROLL    $0x01, DI
-	XORL    DX, DI
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVQ    dst+8(FP), BX
-	MOVL    R14, CX
-	XORL    4112(SI), CX
-	MOVL    CX, (BX)
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R8, CX
+	XORL    4112(SI), CX
+	XORL    (AX), CX
+	MOVL    CX, (BX)
+	MOVL    R14, CX
 	XORL    4116(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
-	MOVL    R11, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 8(BX)
 	MOVL    (SP), CX
+	XORL    4120(SI), CX
+	XORL    8(AX), CX
+	MOVL    CX, 8(BX)
+	MOVL    R11, CX
 	XORL    4124(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
-	MOVL    R15, CX
-	XORL    4112(SI), CX
-	MOVL    CX, 16(BX)
 	MOVL    R9, CX
-	XORL    4116(SI), CX
-	MOVL    CX, 20(BX)
-	MOVL    R12, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 24(BX)
-	MOVL    4(SP), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 28(BX)
-	MOVL    BP, CX
 	XORL    4112(SI), CX
-	MOVL    CX, 32(BX)
-	MOVL    R10, CX
+	XORL    16(AX), CX
+	MOVL    CX, 16(BX)
+	MOVL    R15, CX
 	XORL    4116(SI), CX
-	MOVL    CX, 36(BX)
-	MOVL    R13, CX
+	XORL    20(AX), CX
+	MOVL    CX, 20(BX)
+	MOVL    4(SP), CX
 	XORL    4120(SI), CX
-	MOVL    CX, 40(BX)
-	MOVL    DI, CX
+	XORL    24(AX), CX
+	MOVL    CX, 24(BX)
+	MOVL    R12, CX
 	XORL    4124(SI), CX
+	XORL    28(AX), CX
+	MOVL    CX, 28(BX)
+	MOVL    R10, CX
+	XORL    4112(SI), CX
+	XORL    32(AX), CX
+	MOVL    CX, 32(BX)
+	MOVL    BP, CX
+	XORL    4116(SI), CX
+	XORL    36(AX), CX
+	MOVL    CX, 36(BX)
+	MOVL    DI, CX
+	XORL    4120(SI), CX
+	XORL    40(AX), CX
+	MOVL    CX, 40(BX)
+	MOVL    R13, CX
+	XORL    4124(SI), CX
+	XORL    44(AX), CX
 	MOVL    CX, 44(BX)
-	ADDQ    $0x00000030, dst+8(FP)
-	ADDQ    $0x00000030, src+16(FP)
-	SUBQ    $0x00000003, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000030, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R8, CX
+	XORL 4112(SI), CX
+	MOVL CX, (BX)
+	MOVL R14, CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(BX)
+	MOVL (SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 8(BX)
+	MOVL R11, CX
+	XORL 4124(SI), CX
+	MOVL CX, 12(BX)
+	MOVL R9, CX
+	XORL 4112(SI), CX
+	MOVL CX, 16(BX)
+	MOVL R15, CX
+	XORL 4116(SI), CX
+	MOVL CX, 20(BX)
+	MOVL 4(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 24(BX)
+	MOVL R12, CX
+	XORL 4124(SI), CX
+	MOVL CX, 28(BX)
+	MOVL R10, CX
+	XORL 4112(SI), CX
+	MOVL CX, 32(BX)
+	MOVL BP, CX
+	XORL 4116(SI), CX
+	MOVL CX, 36(BX)
+	MOVL DI, CX
+	XORL 4120(SI), CX
+	MOVL CX, 40(BX)
+	MOVL R13, CX
+	XORL 4124(SI), CX
+	MOVL CX, 44(BX)
+
+stored:
+	ADDQ $0x00000030, dst+8(FP)
+	ADDQ $0x00000030, src+16(FP)
+	SUBQ $0x00000003, blocks+40(FP)
+	JNZ  next
 
 	// Leave nothing of the state behind.
 	XORL AX, AX
@@ -2612,38 +2804,89 @@ next:
 	MOVL AX, 4(SP)
 	RET
 
-// func decryptX86x3(rk *[1064]uint32, dst *byte, src *byte, blocks int)
-TEXT ·decryptX86x3(SB), $32-32
+// func decryptX86x3(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+TEXT ·decryptX86x3(SB), $16-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 2 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R11
-	XORL    4112(SI), R11
-	MOVL    4(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, (SP)
-	MOVL    8(BX), R14
-	XORL    4120(SI), R14
-	MOVL    12(BX), R8
-	XORL    4124(SI), R8
-	MOVL    16(BX), R12
-	XORL    4112(SI), R12
-	MOVL    20(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 4(SP)
-	MOVL    24(BX), R15
-	XORL    4120(SI), R15
-	MOVL    28(BX), R9
-	XORL    4124(SI), R9
-	MOVL    32(BX), R13
-	XORL    4112(SI), R13
-	MOVL    36(BX), DI
-	XORL    4116(SI), DI
-	MOVL    40(BX), BP
-	XORL    4120(SI), BP
-	MOVL    44(BX), R10
-	XORL    4124(SI), R10
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), R11
+	XORL  4112(SI), R11
+	XORL  (AX), R11
+	MOVL  4(BX), CX
+	XORL  4116(SI), CX
+	XORL  4(AX), CX
+	MOVL  CX, (SP)
+	MOVL  8(BX), R14
+	XORL  4120(SI), R14
+	XORL  8(AX), R14
+	MOVL  12(BX), R8
+	XORL  4124(SI), R8
+	XORL  12(AX), R8
+	MOVL  16(BX), R12
+	XORL  4112(SI), R12
+	XORL  16(AX), R12
+	MOVL  20(BX), CX
+	XORL  4116(SI), CX
+	XORL  20(AX), CX
+	MOVL  CX, 4(SP)
+	MOVL  24(BX), R15
+	XORL  4120(SI), R15
+	XORL  24(AX), R15
+	MOVL  28(BX), R9
+	XORL  4124(SI), R9
+	XORL  28(AX), R9
+	MOVL  32(BX), R13
+	XORL  4112(SI), R13
+	XORL  32(AX), R13
+	MOVL  36(BX), DI
+	XORL  4116(SI), DI
+	XORL  36(AX), DI
+	MOVL  40(BX), BP
+	XORL  4120(SI), BP
+	XORL  40(AX), BP
+	MOVL  44(BX), R10
+	XORL  4124(SI), R10
+	XORL  44(AX), R10
+	ADDQ  $0x00000030, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), R11
+	XORL 4112(SI), R11
+	MOVL 4(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, (SP)
+	MOVL 8(BX), R14
+	XORL 4120(SI), R14
+	MOVL 12(BX), R8
+	XORL 4124(SI), R8
+	MOVL 16(BX), R12
+	XORL 4112(SI), R12
+	MOVL 20(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(SP)
+	MOVL 24(BX), R15
+	XORL 4120(SI), R15
+	MOVL 28(BX), R9
+	XORL 4124(SI), R9
+	MOVL 32(BX), R13
+	XORL 4112(SI), R13
+	MOVL 36(BX), DI
+	XORL 4116(SI), DI
+	MOVL 40(BX), BP
+	XORL 4120(SI), BP
+	MOVL 44(BX), R10
+	XORL 4124(SI), R10
+
+rounds:
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -4005,46 +4248,103 @@ next:
 	XORL    DX, DI
 	RORL    $0x01, DI
 	MOVQ    dst+8(FP), BX
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R14, CX
 	XORL    4096(SI), CX
+	XORL    (AX), CX
 	MOVL    CX, (BX)
 	MOVL    R8, CX
 	XORL    4100(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
 	MOVL    R11, CX
 	XORL    4104(SI), CX
+	XORL    8(AX), CX
 	MOVL    CX, 8(BX)
 	MOVL    (SP), CX
 	XORL    4108(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
 	MOVL    R15, CX
 	XORL    4096(SI), CX
+	XORL    16(AX), CX
 	MOVL    CX, 16(BX)
 	MOVL    R9, CX
 	XORL    4100(SI), CX
+	XORL    20(AX), CX
 	MOVL    CX, 20(BX)
 	MOVL    R12, CX
 	XORL    4104(SI), CX
+	XORL    24(AX), CX
 	MOVL    CX, 24(BX)
 	MOVL    4(SP), CX
 	XORL    4108(SI), CX
+	XORL    28(AX), CX
 	MOVL    CX, 28(BX)
 	MOVL    BP, CX
 	XORL    4096(SI), CX
+	XORL    32(AX), CX
 	MOVL    CX, 32(BX)
 	MOVL    R10, CX
 	XORL    4100(SI), CX
+	XORL    36(AX), CX
 	MOVL    CX, 36(BX)
 	MOVL    R13, CX
 	XORL    4104(SI), CX
+	XORL    40(AX), CX
 	MOVL    CX, 40(BX)
 	MOVL    DI, CX
 	XORL    4108(SI), CX
+	XORL    44(AX), CX
 	MOVL    CX, 44(BX)
-	ADDQ    $0x00000030, dst+8(FP)
-	ADDQ    $0x00000030, src+16(FP)
-	SUBQ    $0x00000003, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000030, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R14, CX
+	XORL 4096(SI), CX
+	MOVL CX, (BX)
+	MOVL R8, CX
+	XORL 4100(SI), CX
+	MOVL CX, 4(BX)
+	MOVL R11, CX
+	XORL 4104(SI), CX
+	MOVL CX, 8(BX)
+	MOVL (SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 12(BX)
+	MOVL R15, CX
+	XORL 4096(SI), CX
+	MOVL CX, 16(BX)
+	MOVL R9, CX
+	XORL 4100(SI), CX
+	MOVL CX, 20(BX)
+	MOVL R12, CX
+	XORL 4104(SI), CX
+	MOVL CX, 24(BX)
+	MOVL 4(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 28(BX)
+	MOVL BP, CX
+	XORL 4096(SI), CX
+	MOVL CX, 32(BX)
+	MOVL R10, CX
+	XORL 4100(SI), CX
+	MOVL CX, 36(BX)
+	MOVL R13, CX
+	XORL 4104(SI), CX
+	MOVL CX, 40(BX)
+	MOVL DI, CX
+	XORL 4108(SI), CX
+	MOVL CX, 44(BX)
+
+stored:
+	ADDQ $0x00000030, dst+8(FP)
+	ADDQ $0x00000030, src+16(FP)
+	SUBQ $0x00000003, blocks+40(FP)
+	JNZ  next
 
 	// Leave nothing of the state behind.
 	XORL AX, AX
@@ -4052,82 +4352,349 @@ next:
 	MOVL AX, 4(SP)
 	RET
 
-// func encryptX86x4(rk *[1064]uint32, dst *byte, src *byte, blocks int)
-TEXT ·encryptX86x4(SB), $48-32
+// func encryptX86x4(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+TEXT ·encryptX86x4(SB), $32-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 6 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R9
-	XORL    4096(SI), R9
-	MOVL    4(BX), CX
-	XORL    4100(SI), CX
-	MOVL    CX, (SP)
-	MOVL    8(BX), R13
-	XORL    4104(SI), R13
-	MOVL    12(BX), CX
-	XORL    4108(SI), CX
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), CX
+	XORL  4096(SI), CX
+	XORL  (AX), CX
+	MOVL  CX, (SP)
+	MOVL  4(BX), R9
+	XORL  4100(SI), R9
+	XORL  4(AX), R9
+	MOVL  8(BX), CX
+	XORL  4104(SI), CX
+	XORL  8(AX), CX
+	MOVL  CX, 16(SP)
+	MOVL  12(BX), R13
+	XORL  4108(SI), R13
+	XORL  12(AX), R13
+	MOVL  16(BX), CX
+	XORL  4096(SI), CX
+	XORL  16(AX), CX
+	MOVL  CX, 4(SP)
+	MOVL  20(BX), R10
+	XORL  4100(SI), R10
+	XORL  20(AX), R10
+	MOVL  24(BX), CX
+	XORL  4104(SI), CX
+	XORL  24(AX), CX
+	MOVL  CX, 20(SP)
+	MOVL  28(BX), R14
+	XORL  4108(SI), R14
+	XORL  28(AX), R14
+	MOVL  32(BX), CX
+	XORL  4096(SI), CX
+	XORL  32(AX), CX
+	MOVL  CX, 8(SP)
+	MOVL  36(BX), R11
+	XORL  4100(SI), R11
+	XORL  36(AX), R11
+	MOVL  40(BX), DI
+	XORL  4104(SI), DI
+	XORL  40(AX), DI
+	MOVL  44(BX), R15
+	XORL  4108(SI), R15
+	XORL  44(AX), R15
+	MOVL  48(BX), CX
+	XORL  4096(SI), CX
+	XORL  48(AX), CX
+	MOVL  CX, 12(SP)
+	MOVL  52(BX), R12
+	XORL  4100(SI), R12
+	XORL  52(AX), R12
+	MOVL  56(BX), R8
+	XORL  4104(SI), R8
+	XORL  56(AX), R8
+	MOVL  60(BX), BP
+	XORL  4108(SI), BP
+	XORL  60(AX), BP
+	ADDQ  $0x00000040, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, (SP)
+	MOVL 4(BX), R9
+	XORL 4100(SI), R9
+	MOVL 8(BX), CX
+	XORL 4104(SI), CX
+	MOVL CX, 16(SP)
+	MOVL 12(BX), R13
+	XORL 4108(SI), R13
+	MOVL 16(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 4(SP)
+	MOVL 20(BX), R10
+	XORL 4100(SI), R10
+	MOVL 24(BX), CX
+	XORL 4104(SI), CX
+	MOVL CX, 20(SP)
+	MOVL 28(BX), R14
+	XORL 4108(SI), R14
+	MOVL 32(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 8(SP)
+	MOVL 36(BX), R11
+	XORL 4100(SI), R11
+	MOVL 40(BX), DI
+	XORL 4104(SI), DI
+	MOVL 44(BX), R15
+	XORL 4108(SI), R15
+	MOVL 48(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 12(SP)
+	MOVL 52(BX), R12
+	XORL 4100(SI), R12
+	MOVL 56(BX), R8
+	XORL 4104(SI), R8
+	MOVL 60(BX), BP
+	XORL 4108(SI), BP
+
+rounds:
+	MOVL    R9, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 16(SP)
-	MOVL    16(BX), R10
-	XORL    4096(SI), R10
-	MOVL    20(BX), CX
-	XORL    4100(SI), CX
-	MOVL    CX, 4(SP)
-	MOVL    24(BX), R14
-	XORL    4104(SI), R14
-	MOVL    28(BX), CX
-	XORL    4108(SI), CX
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R10, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 20(SP)
-	MOVL    32(BX), R11
-	XORL    4096(SI), R11
-	MOVL    36(BX), CX
-	XORL    4100(SI), CX
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R11, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R12, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R13, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R14, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R15, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 8(SP)
-	MOVL    40(BX), R15
-	XORL    4104(SI), R15
-	MOVL    44(BX), DI
-	XORL    4108(SI), DI
-	MOVL    48(BX), R12
-	XORL    4096(SI), R12
-	MOVL    52(BX), CX
-	XORL    4100(SI), CX
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    BP, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 12(SP)
-	MOVL    56(BX), BP
-	XORL    4104(SI), BP
-	MOVL    60(BX), R8
-	XORL    4108(SI), R8
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVL    R9, AX
 	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
 	XORL    2048(SI)(BX*4), DX
@@ -4136,213 +4703,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
 	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4356,13 +4717,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4372,7 +4732,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R10, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4386,13 +4746,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4402,7 +4761,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
+	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4416,11 +4775,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    12(SP), AX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4430,7 +4789,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4444,11 +4803,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    16(SP), AX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4458,7 +4817,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
+	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4472,13 +4831,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4488,7 +4846,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
+	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4502,13 +4860,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    DI, AX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4518,7 +4875,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4532,13 +4889,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    R8, AX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4548,7 +4904,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4562,13 +4918,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4578,7 +4933,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R9, AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4592,13 +4947,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4608,7 +4962,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R10, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4622,13 +4976,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4638,7 +4991,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
+	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4652,11 +5005,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    12(SP), AX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4666,7 +5019,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4680,11 +5033,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    16(SP), AX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4694,7 +5047,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
+	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4708,13 +5061,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4724,7 +5076,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
+	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4738,13 +5090,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    DI, AX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4754,7 +5105,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4768,13 +5119,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    R8, AX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4784,7 +5134,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4798,13 +5148,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4814,7 +5163,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R9, AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4828,13 +5177,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4844,7 +5192,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R10, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4858,13 +5206,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4874,7 +5221,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
+	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4888,11 +5235,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    12(SP), AX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4902,7 +5249,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4916,11 +5263,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    16(SP), AX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4930,7 +5277,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
+	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4944,13 +5291,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4960,7 +5306,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
+	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -4974,13 +5320,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    DI, AX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4990,7 +5335,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -5004,13 +5349,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    R8, AX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -5020,7 +5364,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -5034,13 +5378,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -5050,7 +5393,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R9, AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -5064,13 +5407,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -5080,7 +5422,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R10, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -5094,13 +5436,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -5110,7 +5451,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
+	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -5124,11 +5465,11 @@ next:
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    12(SP), AX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -5138,7 +5479,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
+	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -5152,22 +5493,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVL    R13, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5180,24 +5521,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVL    R14, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5210,24 +5550,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
 	MOVL    R15, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5240,24 +5579,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVL    BP, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5270,24 +5608,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVL    R9, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5300,24 +5637,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVL    R10, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5330,24 +5666,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVL    R11, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5360,22 +5695,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVL    R12, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5388,22 +5723,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVL    R13, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5416,24 +5751,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVL    R14, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5446,24 +5780,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
 	MOVL    R15, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5476,24 +5809,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVL    BP, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5506,24 +5838,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVL    R9, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5536,24 +5867,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVL    R10, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5566,24 +5896,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVL    R11, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5596,22 +5925,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVL    R12, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5624,22 +5953,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVL    R13, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5652,24 +5981,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVL    R14, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5682,24 +6010,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
 	MOVL    R15, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5712,24 +6039,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVL    BP, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5742,24 +6068,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVL    R9, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5772,24 +6097,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVL    R10, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5802,24 +6126,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVL    R11, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5832,22 +6155,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, DI
-	XORL    DX, DI
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, DI
+	RORL    $0x01, DI
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVL    R12, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5860,22 +6183,22 @@ next:
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R8
-	XORL    DX, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R8
+	RORL    $0x01, R8
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVL    R13, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5888,24 +6211,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVL    R14, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5918,24 +6240,23 @@ next:
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
 	MOVL    R15, AX
 	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
 	XORL    1024(SI)(BX*4), CX
@@ -5948,13 +6269,12 @@ next:
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    R8, AX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -5964,7 +6284,7 @@ next:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	MOVBLZX AH, BX
@@ -5978,65 +6298,137 @@ next:
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVQ    dst+8(FP), BX
-	MOVL    R13, CX
-	XORL    4112(SI), CX
-	MOVL    CX, (BX)
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    16(SP), CX
+	XORL    4112(SI), CX
+	XORL    (AX), CX
+	MOVL    CX, (BX)
+	MOVL    R13, CX
 	XORL    4116(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
-	MOVL    R9, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 8(BX)
 	MOVL    (SP), CX
+	XORL    4120(SI), CX
+	XORL    8(AX), CX
+	MOVL    CX, 8(BX)
+	MOVL    R9, CX
 	XORL    4124(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
-	MOVL    R14, CX
-	XORL    4112(SI), CX
-	MOVL    CX, 16(BX)
 	MOVL    20(SP), CX
+	XORL    4112(SI), CX
+	XORL    16(AX), CX
+	MOVL    CX, 16(BX)
+	MOVL    R14, CX
 	XORL    4116(SI), CX
+	XORL    20(AX), CX
 	MOVL    CX, 20(BX)
-	MOVL    R10, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 24(BX)
 	MOVL    4(SP), CX
+	XORL    4120(SI), CX
+	XORL    24(AX), CX
+	MOVL    CX, 24(BX)
+	MOVL    R10, CX
 	XORL    4124(SI), CX
+	XORL    28(AX), CX
 	MOVL    CX, 28(BX)
-	MOVL    R15, CX
-	XORL    4112(SI), CX
-	MOVL    CX, 32(BX)
 	MOVL    DI, CX
-	XORL    4116(SI), CX
-	MOVL    CX, 36(BX)
-	MOVL    R11, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 40(BX)
-	MOVL    8(SP), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 44(BX)
-	MOVL    BP, CX
 	XORL    4112(SI), CX
-	MOVL    CX, 48(BX)
-	MOVL    R8, CX
+	XORL    32(AX), CX
+	MOVL    CX, 32(BX)
+	MOVL    R15, CX
 	XORL    4116(SI), CX
-	MOVL    CX, 52(BX)
-	MOVL    R12, CX
+	XORL    36(AX), CX
+	MOVL    CX, 36(BX)
+	MOVL    8(SP), CX
 	XORL    4120(SI), CX
-	MOVL    CX, 56(BX)
-	MOVL    12(SP), CX
+	XORL    40(AX), CX
+	MOVL    CX, 40(BX)
+	MOVL    R11, CX
 	XORL    4124(SI), CX
+	XORL    44(AX), CX
+	MOVL    CX, 44(BX)
+	MOVL    R8, CX
+	XORL    4112(SI), CX
+	XORL    48(AX), CX
+	MOVL    CX, 48(BX)
+	MOVL    BP, CX
+	XORL    4116(SI), CX
+	XORL    52(AX), CX
+	MOVL    CX, 52(BX)
+	MOVL    12(SP), CX
+	XORL    4120(SI), CX
+	XORL    56(AX), CX
+	MOVL    CX, 56(BX)
+	MOVL    R12, CX
+	XORL    4124(SI), CX
+	XORL    60(AX), CX
 	MOVL    CX, 60(BX)
-	ADDQ    $0x00000040, dst+8(FP)
-	ADDQ    $0x00000040, src+16(FP)
-	SUBQ    $0x00000004, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000040, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL 16(SP), CX
+	XORL 4112(SI), CX
+	MOVL CX, (BX)
+	MOVL R13, CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(BX)
+	MOVL (SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 8(BX)
+	MOVL R9, CX
+	XORL 4124(SI), CX
+	MOVL CX, 12(BX)
+	MOVL 20(SP), CX
+	XORL 4112(SI), CX
+	MOVL CX, 16(BX)
+	MOVL R14, CX
+	XORL 4116(SI), CX
+	MOVL CX, 20(BX)
+	MOVL 4(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 24(BX)
+	MOVL R10, CX
+	XORL 4124(SI), CX
+	MOVL CX, 28(BX)
+	MOVL DI, CX
+	XORL 4112(SI), CX
+	MOVL CX, 32(BX)
+	MOVL R15, CX
+	XORL 4116(SI), CX
+	MOVL CX, 36(BX)
+	MOVL 8(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 40(BX)
+	MOVL R11, CX
+	XORL 4124(SI), CX
+	MOVL CX, 44(BX)
+	MOVL R8, CX
+	XORL 4112(SI), CX
+	MOVL CX, 48(BX)
+	MOVL BP, CX
+	XORL 4116(SI), CX
+	MOVL CX, 52(BX)
+	MOVL 12(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 56(BX)
+	MOVL R12, CX
+	XORL 4124(SI), CX
+	MOVL CX, 60(BX)
+
+stored:
+	ADDQ $0x00000040, dst+8(FP)
+	ADDQ $0x00000040, src+16(FP)
+	SUBQ $0x00000004, blocks+40(FP)
+	JNZ  next
 
 	// Leave nothing of the state behind.
 	XORL AX, AX
@@ -6048,50 +6440,117 @@ next:
 	MOVL AX, 20(SP)
 	RET
 
-// func decryptX86x4(rk *[1064]uint32, dst *byte, src *byte, blocks int)
-TEXT ·decryptX86x4(SB), $48-32
+// func decryptX86x4(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+TEXT ·decryptX86x4(SB), $32-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 6 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R9
-	XORL    4112(SI), R9
-	MOVL    4(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, (SP)
-	MOVL    8(BX), R13
-	XORL    4120(SI), R13
-	MOVL    12(BX), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 16(SP)
-	MOVL    16(BX), R10
-	XORL    4112(SI), R10
-	MOVL    20(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 4(SP)
-	MOVL    24(BX), R14
-	XORL    4120(SI), R14
-	MOVL    28(BX), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 20(SP)
-	MOVL    32(BX), R11
-	XORL    4112(SI), R11
-	MOVL    36(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 8(SP)
-	MOVL    40(BX), R15
-	XORL    4120(SI), R15
-	MOVL    44(BX), DI
-	XORL    4124(SI), DI
-	MOVL    48(BX), R12
-	XORL    4112(SI), R12
-	MOVL    52(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 12(SP)
-	MOVL    56(BX), BP
-	XORL    4120(SI), BP
-	MOVL    60(BX), R8
-	XORL    4124(SI), R8
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), R9
+	XORL  4112(SI), R9
+	XORL  (AX), R9
+	MOVL  4(BX), CX
+	XORL  4116(SI), CX
+	XORL  4(AX), CX
+	MOVL  CX, (SP)
+	MOVL  8(BX), R13
+	XORL  4120(SI), R13
+	XORL  8(AX), R13
+	MOVL  12(BX), CX
+	XORL  4124(SI), CX
+	XORL  12(AX), CX
+	MOVL  CX, 16(SP)
+	MOVL  16(BX), R10
+	XORL  4112(SI), R10
+	XORL  16(AX), R10
+	MOVL  20(BX), CX
+	XORL  4116(SI), CX
+	XORL  20(AX), CX
+	MOVL  CX, 4(SP)
+	MOVL  24(BX), R14
+	XORL  4120(SI), R14
+	XORL  24(AX), R14
+	MOVL  28(BX), CX
+	XORL  4124(SI), CX
+	XORL  28(AX), CX
+	MOVL  CX, 20(SP)
+	MOVL  32(BX), R11
+	XORL  4112(SI), R11
+	XORL  32(AX), R11
+	MOVL  36(BX), CX
+	XORL  4116(SI), CX
+	XORL  36(AX), CX
+	MOVL  CX, 8(SP)
+	MOVL  40(BX), R15
+	XORL  4120(SI), R15
+	XORL  40(AX), R15
+	MOVL  44(BX), DI
+	XORL  4124(SI), DI
+	XORL  44(AX), DI
+	MOVL  48(BX), R12
+	XORL  4112(SI), R12
+	XORL  48(AX), R12
+	MOVL  52(BX), CX
+	XORL  4116(SI), CX
+	XORL  52(AX), CX
+	MOVL  CX, 12(SP)
+	MOVL  56(BX), BP
+	XORL  4120(SI), BP
+	XORL  56(AX), BP
+	MOVL  60(BX), R8
+	XORL  4124(SI), R8
+	XORL  60(AX), R8
+	ADDQ  $0x00000040, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), R9
+	XORL 4112(SI), R9
+	MOVL 4(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, (SP)
+	MOVL 8(BX), R13
+	XORL 4120(SI), R13
+	MOVL 12(BX), CX
+	XORL 4124(SI), CX
+	MOVL CX, 16(SP)
+	MOVL 16(BX), R10
+	XORL 4112(SI), R10
+	MOVL 20(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(SP)
+	MOVL 24(BX), R14
+	XORL 4120(SI), R14
+	MOVL 28(BX), CX
+	XORL 4124(SI), CX
+	MOVL CX, 20(SP)
+	MOVL 32(BX), R11
+	XORL 4112(SI), R11
+	MOVL 36(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 8(SP)
+	MOVL 40(BX), R15
+	XORL 4120(SI), R15
+	MOVL 44(BX), DI
+	XORL 4124(SI), DI
+	MOVL 48(BX), R12
+	XORL 4112(SI), R12
+	MOVL 52(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 12(SP)
+	MOVL 56(BX), BP
+	XORL 4120(SI), BP
+	MOVL 60(BX), R8
+	XORL 4124(SI), R8
+
+rounds:
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -7933,58 +8392,131 @@ next:
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
 	MOVQ    dst+8(FP), BX
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R13, CX
 	XORL    4096(SI), CX
+	XORL    (AX), CX
 	MOVL    CX, (BX)
 	MOVL    16(SP), CX
 	XORL    4100(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
 	MOVL    R9, CX
 	XORL    4104(SI), CX
+	XORL    8(AX), CX
 	MOVL    CX, 8(BX)
 	MOVL    (SP), CX
 	XORL    4108(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
 	MOVL    R14, CX
 	XORL    4096(SI), CX
+	XORL    16(AX), CX
 	MOVL    CX, 16(BX)
 	MOVL    20(SP), CX
 	XORL    4100(SI), CX
+	XORL    20(AX), CX
 	MOVL    CX, 20(BX)
 	MOVL    R10, CX
 	XORL    4104(SI), CX
+	XORL    24(AX), CX
 	MOVL    CX, 24(BX)
 	MOVL    4(SP), CX
 	XORL    4108(SI), CX
+	XORL    28(AX), CX
 	MOVL    CX, 28(BX)
 	MOVL    R15, CX
 	XORL    4096(SI), CX
+	XORL    32(AX), CX
 	MOVL    CX, 32(BX)
 	MOVL    DI, CX
 	XORL    4100(SI), CX
+	XORL    36(AX), CX
 	MOVL    CX, 36(BX)
 	MOVL    R11, CX
 	XORL    4104(SI), CX
+	XORL    40(AX), CX
 	MOVL    CX, 40(BX)
 	MOVL    8(SP), CX
 	XORL    4108(SI), CX
+	XORL    44(AX), CX
 	MOVL    CX, 44(BX)
 	MOVL    BP, CX
 	XORL    4096(SI), CX
+	XORL    48(AX), CX
 	MOVL    CX, 48(BX)
 	MOVL    R8, CX
 	XORL    4100(SI), CX
+	XORL    52(AX), CX
 	MOVL    CX, 52(BX)
 	MOVL    R12, CX
 	XORL    4104(SI), CX
+	XORL    56(AX), CX
 	MOVL    CX, 56(BX)
 	MOVL    12(SP), CX
 	XORL    4108(SI), CX
+	XORL    60(AX), CX
 	MOVL    CX, 60(BX)
-	ADDQ    $0x00000040, dst+8(FP)
-	ADDQ    $0x00000040, src+16(FP)
-	SUBQ    $0x00000004, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000040, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R13, CX
+	XORL 4096(SI), CX
+	MOVL CX, (BX)
+	MOVL 16(SP), CX
+	XORL 4100(SI), CX
+	MOVL CX, 4(BX)
+	MOVL R9, CX
+	XORL 4104(SI), CX
+	MOVL CX, 8(BX)
+	MOVL (SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 12(BX)
+	MOVL R14, CX
+	XORL 4096(SI), CX
+	MOVL CX, 16(BX)
+	MOVL 20(SP), CX
+	XORL 4100(SI), CX
+	MOVL CX, 20(BX)
+	MOVL R10, CX
+	XORL 4104(SI), CX
+	MOVL CX, 24(BX)
+	MOVL 4(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 28(BX)
+	MOVL R15, CX
+	XORL 4096(SI), CX
+	MOVL CX, 32(BX)
+	MOVL DI, CX
+	XORL 4100(SI), CX
+	MOVL CX, 36(BX)
+	MOVL R11, CX
+	XORL 4104(SI), CX
+	MOVL CX, 40(BX)
+	MOVL 8(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 44(BX)
+	MOVL BP, CX
+	XORL 4096(SI), CX
+	MOVL CX, 48(BX)
+	MOVL R8, CX
+	XORL 4100(SI), CX
+	MOVL CX, 52(BX)
+	MOVL R12, CX
+	XORL 4104(SI), CX
+	MOVL CX, 56(BX)
+	MOVL 12(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 60(BX)
+
+stored:
+	ADDQ $0x00000040, dst+8(FP)
+	ADDQ $0x00000040, src+16(FP)
+	SUBQ $0x00000004, blocks+40(FP)
+	JNZ  next
 
 	// Leave nothing of the state behind.
 	XORL AX, AX
@@ -7996,539 +8528,614 @@ next:
 	MOVL AX, 20(SP)
 	RET
 
-// func encryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+// func encryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: BMI
-TEXT ·encryptBMIx1(SB), $16-32
+TEXT ·encryptBMIx1(SB), $16-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 0 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 	MOVL $0x00000808, DI
 	MOVL $0x00000810, R8
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R11
-	XORL    4096(SI), R11
-	MOVL    4(BX), R9
-	XORL    4100(SI), R9
-	MOVL    8(BX), R12
-	XORL    4104(SI), R12
-	MOVL    12(BX), R10
-	XORL    4108(SI), R10
-	MOVBLZX R9, BX
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), R9
+	XORL  4096(SI), R9
+	XORL  (AX), R9
+	MOVL  4(BX), R11
+	XORL  4100(SI), R11
+	XORL  4(AX), R11
+	MOVL  8(BX), R10
+	XORL  4104(SI), R10
+	XORL  8(AX), R10
+	MOVL  12(BX), R12
+	XORL  4108(SI), R12
+	XORL  12(AX), R12
+	ADDQ  $0x00000010, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), R9
+	XORL 4096(SI), R9
+	MOVL 4(BX), R11
+	XORL 4100(SI), R11
+	MOVL 8(BX), R10
+	XORL 4104(SI), R10
+	MOVL 12(BX), R12
+	XORL 4108(SI), R12
+
+rounds:
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4128(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4132(SI), DX
-	MOVBLZX R11, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R12
-	RORL    $0x01, R12
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVBLZX R10, BX
+	XORL    BP, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4136(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4140(SI), DX
-	MOVBLZX R12, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R11
-	RORL    $0x01, R11
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVBLZX R9, BX
+	XORL    BP, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4144(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4148(SI), DX
-	MOVBLZX R11, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R12
-	RORL    $0x01, R12
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVBLZX R10, BX
+	XORL    BP, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4152(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4156(SI), DX
-	MOVBLZX R12, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R11
-	RORL    $0x01, R11
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVBLZX R9, BX
+	XORL    BP, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4160(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4164(SI), DX
-	MOVBLZX R11, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R12
-	RORL    $0x01, R12
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVBLZX R10, BX
+	XORL    BP, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4168(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4172(SI), DX
-	MOVBLZX R12, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R11
-	RORL    $0x01, R11
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVBLZX R9, BX
+	XORL    BP, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4176(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4180(SI), DX
-	MOVBLZX R11, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R12
-	RORL    $0x01, R12
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVBLZX R10, BX
+	XORL    BP, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4184(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4188(SI), DX
-	MOVBLZX R12, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R11
-	RORL    $0x01, R11
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVBLZX R9, BX
+	XORL    BP, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4192(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4196(SI), DX
-	MOVBLZX R11, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R12
-	RORL    $0x01, R12
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVBLZX R10, BX
+	XORL    BP, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4200(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4204(SI), DX
-	MOVBLZX R12, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R11
-	RORL    $0x01, R11
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVBLZX R9, BX
+	XORL    BP, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4208(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4212(SI), DX
-	MOVBLZX R11, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R12
-	RORL    $0x01, R12
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVBLZX R10, BX
+	XORL    BP, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4216(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4220(SI), DX
-	MOVBLZX R12, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R11
-	RORL    $0x01, R11
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVBLZX R9, BX
+	XORL    BP, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4224(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4228(SI), DX
-	MOVBLZX R11, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R12
-	RORL    $0x01, R12
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVBLZX R10, BX
+	XORL    BP, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4232(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4236(SI), DX
-	MOVBLZX R12, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R11
-	RORL    $0x01, R11
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVBLZX R9, BX
+	XORL    BP, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4240(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4244(SI), DX
-	MOVBLZX R11, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R12
-	RORL    $0x01, R12
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVBLZX R10, BX
+	XORL    BP, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), AX
 	XORL    AX, DX
 	MOVL    4248(SI), BP
 	ADDL    DX, BP
 	ADDL    DX, DX
 	ADDL    4252(SI), DX
-	MOVBLZX R12, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), AX
 	XORL    AX, CX
 	ADDL    CX, BP
 	ADDL    CX, DX
-	XORL    BP, R11
-	RORL    $0x01, R11
-	ROLL    $0x01, R9
-	XORL    DX, R9
+	XORL    BP, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVQ    dst+8(FP), BX
-	MOVL    R12, CX
-	XORL    4112(SI), CX
-	MOVL    CX, (BX)
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R10, CX
+	XORL    4112(SI), CX
+	XORL    (AX), CX
+	MOVL    CX, (BX)
+	MOVL    R12, CX
 	XORL    4116(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
-	MOVL    R11, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 8(BX)
 	MOVL    R9, CX
+	XORL    4120(SI), CX
+	XORL    8(AX), CX
+	MOVL    CX, 8(BX)
+	MOVL    R11, CX
 	XORL    4124(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
-	ADDQ    $0x00000010, dst+8(FP)
-	ADDQ    $0x00000010, src+16(FP)
-	SUBQ    $0x00000001, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000010, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R10, CX
+	XORL 4112(SI), CX
+	MOVL CX, (BX)
+	MOVL R12, CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(BX)
+	MOVL R9, CX
+	XORL 4120(SI), CX
+	MOVL CX, 8(BX)
+	MOVL R11, CX
+	XORL 4124(SI), CX
+	MOVL CX, 12(BX)
+
+stored:
+	ADDQ $0x00000010, dst+8(FP)
+	ADDQ $0x00000010, src+16(FP)
+	SUBQ $0x00000001, blocks+40(FP)
+	JNZ  next
 	RET
 
-// func decryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+// func decryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: BMI
-TEXT ·decryptBMIx1(SB), $16-32
+TEXT ·decryptBMIx1(SB), $16-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 0 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 	MOVL $0x00000808, DI
 	MOVL $0x00000810, R8
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R11
-	XORL    4112(SI), R11
-	MOVL    4(BX), R9
-	XORL    4116(SI), R9
-	MOVL    8(BX), R12
-	XORL    4120(SI), R12
-	MOVL    12(BX), R10
-	XORL    4124(SI), R10
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), R11
+	XORL  4112(SI), R11
+	XORL  (AX), R11
+	MOVL  4(BX), R9
+	XORL  4116(SI), R9
+	XORL  4(AX), R9
+	MOVL  8(BX), R12
+	XORL  4120(SI), R12
+	XORL  8(AX), R12
+	MOVL  12(BX), R10
+	XORL  4124(SI), R10
+	XORL  12(AX), R10
+	ADDQ  $0x00000010, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), R11
+	XORL 4112(SI), R11
+	MOVL 4(BX), R9
+	XORL 4116(SI), R9
+	MOVL 8(BX), R12
+	XORL 4120(SI), R12
+	MOVL 12(BX), R10
+	XORL 4124(SI), R10
+
+rounds:
 	MOVBLZX R9, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVL    R9, AX
@@ -9010,1414 +9617,1517 @@ next:
 	XORL    DX, R9
 	RORL    $0x01, R9
 	MOVQ    dst+8(FP), BX
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R12, CX
 	XORL    4096(SI), CX
+	XORL    (AX), CX
 	MOVL    CX, (BX)
 	MOVL    R10, CX
 	XORL    4100(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
 	MOVL    R11, CX
 	XORL    4104(SI), CX
+	XORL    8(AX), CX
 	MOVL    CX, 8(BX)
 	MOVL    R9, CX
 	XORL    4108(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
-	ADDQ    $0x00000010, dst+8(FP)
-	ADDQ    $0x00000010, src+16(FP)
-	SUBQ    $0x00000001, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000010, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R12, CX
+	XORL 4096(SI), CX
+	MOVL CX, (BX)
+	MOVL R10, CX
+	XORL 4100(SI), CX
+	MOVL CX, 4(BX)
+	MOVL R11, CX
+	XORL 4104(SI), CX
+	MOVL CX, 8(BX)
+	MOVL R9, CX
+	XORL 4108(SI), CX
+	MOVL CX, 12(BX)
+
+stored:
+	ADDQ $0x00000010, dst+8(FP)
+	ADDQ $0x00000010, src+16(FP)
+	SUBQ $0x00000001, blocks+40(FP)
+	JNZ  next
 	RET
 
-// func encryptBMIx3(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+// func encryptBMIx3(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: BMI
-TEXT ·encryptBMIx3(SB), $32-32
+TEXT ·encryptBMIx3(SB), $16-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 4 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 	MOVL $0x00000808, DI
 	MOVL $0x00000810, R8
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R11
-	XORL    4096(SI), R11
-	MOVL    4(BX), CX
-	XORL    4100(SI), CX
-	MOVL    CX, (SP)
-	MOVL    8(BX), R14
-	XORL    4104(SI), R14
-	MOVL    12(BX), CX
-	XORL    4108(SI), CX
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), CX
+	XORL  4096(SI), CX
+	XORL  (AX), CX
+	MOVL  CX, (SP)
+	MOVL  4(BX), R11
+	XORL  4100(SI), R11
+	XORL  4(AX), R11
+	MOVL  8(BX), CX
+	XORL  4104(SI), CX
+	XORL  8(AX), CX
+	MOVL  CX, 12(SP)
+	MOVL  12(BX), R14
+	XORL  4108(SI), R14
+	XORL  12(AX), R14
+	MOVL  16(BX), CX
+	XORL  4096(SI), CX
+	XORL  16(AX), CX
+	MOVL  CX, 4(SP)
+	MOVL  20(BX), R12
+	XORL  4100(SI), R12
+	XORL  20(AX), R12
+	MOVL  24(BX), R9
+	XORL  4104(SI), R9
+	XORL  24(AX), R9
+	MOVL  28(BX), R15
+	XORL  4108(SI), R15
+	XORL  28(AX), R15
+	MOVL  32(BX), CX
+	XORL  4096(SI), CX
+	XORL  32(AX), CX
+	MOVL  CX, 8(SP)
+	MOVL  36(BX), R13
+	XORL  4100(SI), R13
+	XORL  36(AX), R13
+	MOVL  40(BX), R10
+	XORL  4104(SI), R10
+	XORL  40(AX), R10
+	MOVL  44(BX), BP
+	XORL  4108(SI), BP
+	XORL  44(AX), BP
+	ADDQ  $0x00000030, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, (SP)
+	MOVL 4(BX), R11
+	XORL 4100(SI), R11
+	MOVL 8(BX), CX
+	XORL 4104(SI), CX
+	MOVL CX, 12(SP)
+	MOVL 12(BX), R14
+	XORL 4108(SI), R14
+	MOVL 16(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 4(SP)
+	MOVL 20(BX), R12
+	XORL 4100(SI), R12
+	MOVL 24(BX), R9
+	XORL 4104(SI), R9
+	MOVL 28(BX), R15
+	XORL 4108(SI), R15
+	MOVL 32(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 8(SP)
+	MOVL 36(BX), R13
+	XORL 4100(SI), R13
+	MOVL 40(BX), R10
+	XORL 4104(SI), R10
+	MOVL 44(BX), BP
+	XORL 4108(SI), BP
+
+rounds:
+	MOVBLZX R11, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R11, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R11, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 12(SP)
-	MOVL    16(BX), R12
-	XORL    4096(SI), R12
-	MOVL    20(BX), CX
-	XORL    4100(SI), CX
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R12, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R12, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R12, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R13, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R13, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R13, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVBLZX R14, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R14, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R14, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R15, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R15, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R15, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 4(SP)
-	MOVL    24(BX), R15
-	XORL    4104(SI), R15
-	MOVL    28(BX), R9
-	XORL    4108(SI), R9
-	MOVL    32(BX), R13
-	XORL    4096(SI), R13
-	MOVL    36(BX), CX
-	XORL    4100(SI), CX
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX BP, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, BP, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, BP, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 8(SP)
-	MOVL    40(BX), BP
-	XORL    4104(SI), BP
-	MOVL    44(BX), R10
-	XORL    4108(SI), R10
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R13, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R13, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVBLZX R14, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R14, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVBLZX R9, BX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R15, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R15, BX
 	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVBLZX R10, BX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX BP, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, BP, BX
 	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R13, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R13, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVBLZX R14, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R14, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVBLZX R9, BX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R15, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R15, BX
 	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVBLZX R10, BX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX BP, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, BP, BX
 	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R13, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R13, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVBLZX R14, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R14, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVBLZX R9, BX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R15, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R15, BX
 	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVBLZX R10, BX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX BP, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, BP, BX
 	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R13, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R13, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVBLZX R14, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R14, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVBLZX R9, BX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX R15, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, R15, BX
 	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
+	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
+	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
+	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
+	BEXTRL  R8, R9, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVBLZX R10, BX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX BP, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, BP, BX
 	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
+	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
+	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
+	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
+	BEXTRL  R8, R10, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R13, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R13, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R9
+	RORL    $0x01, R9
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    CX, R10
+	RORL    $0x01, R10
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVQ    dst+8(FP), BX
-	MOVL    R14, CX
-	XORL    4112(SI), CX
-	MOVL    CX, (BX)
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    12(SP), CX
+	XORL    4112(SI), CX
+	XORL    (AX), CX
+	MOVL    CX, (BX)
+	MOVL    R14, CX
 	XORL    4116(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
-	MOVL    R11, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 8(BX)
 	MOVL    (SP), CX
+	XORL    4120(SI), CX
+	XORL    8(AX), CX
+	MOVL    CX, 8(BX)
+	MOVL    R11, CX
 	XORL    4124(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
-	MOVL    R15, CX
-	XORL    4112(SI), CX
-	MOVL    CX, 16(BX)
 	MOVL    R9, CX
-	XORL    4116(SI), CX
-	MOVL    CX, 20(BX)
-	MOVL    R12, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 24(BX)
-	MOVL    4(SP), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 28(BX)
-	MOVL    BP, CX
 	XORL    4112(SI), CX
-	MOVL    CX, 32(BX)
-	MOVL    R10, CX
+	XORL    16(AX), CX
+	MOVL    CX, 16(BX)
+	MOVL    R15, CX
 	XORL    4116(SI), CX
-	MOVL    CX, 36(BX)
-	MOVL    R13, CX
+	XORL    20(AX), CX
+	MOVL    CX, 20(BX)
+	MOVL    4(SP), CX
 	XORL    4120(SI), CX
-	MOVL    CX, 40(BX)
-	MOVL    8(SP), CX
+	XORL    24(AX), CX
+	MOVL    CX, 24(BX)
+	MOVL    R12, CX
 	XORL    4124(SI), CX
+	XORL    28(AX), CX
+	MOVL    CX, 28(BX)
+	MOVL    R10, CX
+	XORL    4112(SI), CX
+	XORL    32(AX), CX
+	MOVL    CX, 32(BX)
+	MOVL    BP, CX
+	XORL    4116(SI), CX
+	XORL    36(AX), CX
+	MOVL    CX, 36(BX)
+	MOVL    8(SP), CX
+	XORL    4120(SI), CX
+	XORL    40(AX), CX
+	MOVL    CX, 40(BX)
+	MOVL    R13, CX
+	XORL    4124(SI), CX
+	XORL    44(AX), CX
 	MOVL    CX, 44(BX)
-	ADDQ    $0x00000030, dst+8(FP)
-	ADDQ    $0x00000030, src+16(FP)
-	SUBQ    $0x00000003, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000030, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL 12(SP), CX
+	XORL 4112(SI), CX
+	MOVL CX, (BX)
+	MOVL R14, CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(BX)
+	MOVL (SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 8(BX)
+	MOVL R11, CX
+	XORL 4124(SI), CX
+	MOVL CX, 12(BX)
+	MOVL R9, CX
+	XORL 4112(SI), CX
+	MOVL CX, 16(BX)
+	MOVL R15, CX
+	XORL 4116(SI), CX
+	MOVL CX, 20(BX)
+	MOVL 4(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 24(BX)
+	MOVL R12, CX
+	XORL 4124(SI), CX
+	MOVL CX, 28(BX)
+	MOVL R10, CX
+	XORL 4112(SI), CX
+	MOVL CX, 32(BX)
+	MOVL BP, CX
+	XORL 4116(SI), CX
+	MOVL CX, 36(BX)
+	MOVL 8(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 40(BX)
+	MOVL R13, CX
+	XORL 4124(SI), CX
+	MOVL CX, 44(BX)
+
+stored:
+	ADDQ $0x00000030, dst+8(FP)
+	ADDQ $0x00000030, src+16(FP)
+	SUBQ $0x00000003, blocks+40(FP)
+	JNZ  next
 
 	// Leave nothing of the state behind.
 	XORL AX, AX
@@ -10427,43 +11137,96 @@ next:
 	MOVL AX, 12(SP)
 	RET
 
-// func decryptBMIx3(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+// func decryptBMIx3(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: BMI
-TEXT ·decryptBMIx3(SB), $32-32
+TEXT ·decryptBMIx3(SB), $16-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 4 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 	MOVL $0x00000808, DI
 	MOVL $0x00000810, R8
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R11
-	XORL    4112(SI), R11
-	MOVL    4(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, (SP)
-	MOVL    8(BX), R14
-	XORL    4120(SI), R14
-	MOVL    12(BX), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 12(SP)
-	MOVL    16(BX), R12
-	XORL    4112(SI), R12
-	MOVL    20(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 4(SP)
-	MOVL    24(BX), R15
-	XORL    4120(SI), R15
-	MOVL    28(BX), R9
-	XORL    4124(SI), R9
-	MOVL    32(BX), R13
-	XORL    4112(SI), R13
-	MOVL    36(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 8(SP)
-	MOVL    40(BX), BP
-	XORL    4120(SI), BP
-	MOVL    44(BX), R10
-	XORL    4124(SI), R10
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), R11
+	XORL  4112(SI), R11
+	XORL  (AX), R11
+	MOVL  4(BX), CX
+	XORL  4116(SI), CX
+	XORL  4(AX), CX
+	MOVL  CX, (SP)
+	MOVL  8(BX), R14
+	XORL  4120(SI), R14
+	XORL  8(AX), R14
+	MOVL  12(BX), CX
+	XORL  4124(SI), CX
+	XORL  12(AX), CX
+	MOVL  CX, 12(SP)
+	MOVL  16(BX), R12
+	XORL  4112(SI), R12
+	XORL  16(AX), R12
+	MOVL  20(BX), CX
+	XORL  4116(SI), CX
+	XORL  20(AX), CX
+	MOVL  CX, 4(SP)
+	MOVL  24(BX), R15
+	XORL  4120(SI), R15
+	XORL  24(AX), R15
+	MOVL  28(BX), R9
+	XORL  4124(SI), R9
+	XORL  28(AX), R9
+	MOVL  32(BX), R13
+	XORL  4112(SI), R13
+	XORL  32(AX), R13
+	MOVL  36(BX), CX
+	XORL  4116(SI), CX
+	XORL  36(AX), CX
+	MOVL  CX, 8(SP)
+	MOVL  40(BX), BP
+	XORL  4120(SI), BP
+	XORL  40(AX), BP
+	MOVL  44(BX), R10
+	XORL  4124(SI), R10
+	XORL  44(AX), R10
+	ADDQ  $0x00000030, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), R11
+	XORL 4112(SI), R11
+	MOVL 4(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, (SP)
+	MOVL 8(BX), R14
+	XORL 4120(SI), R14
+	MOVL 12(BX), CX
+	XORL 4124(SI), CX
+	MOVL CX, 12(SP)
+	MOVL 16(BX), R12
+	XORL 4112(SI), R12
+	MOVL 20(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(SP)
+	MOVL 24(BX), R15
+	XORL 4120(SI), R15
+	MOVL 28(BX), R9
+	XORL 4124(SI), R9
+	MOVL 32(BX), R13
+	XORL 4112(SI), R13
+	MOVL 36(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 8(SP)
+	MOVL 40(BX), BP
+	XORL 4120(SI), BP
+	MOVL 44(BX), R10
+	XORL 4124(SI), R10
+
+rounds:
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -11745,46 +12508,103 @@ next:
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
 	MOVQ    dst+8(FP), BX
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R14, CX
 	XORL    4096(SI), CX
+	XORL    (AX), CX
 	MOVL    CX, (BX)
 	MOVL    12(SP), CX
 	XORL    4100(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
 	MOVL    R11, CX
 	XORL    4104(SI), CX
+	XORL    8(AX), CX
 	MOVL    CX, 8(BX)
 	MOVL    (SP), CX
 	XORL    4108(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
 	MOVL    R15, CX
 	XORL    4096(SI), CX
+	XORL    16(AX), CX
 	MOVL    CX, 16(BX)
 	MOVL    R9, CX
 	XORL    4100(SI), CX
+	XORL    20(AX), CX
 	MOVL    CX, 20(BX)
 	MOVL    R12, CX
 	XORL    4104(SI), CX
+	XORL    24(AX), CX
 	MOVL    CX, 24(BX)
 	MOVL    4(SP), CX
 	XORL    4108(SI), CX
+	XORL    28(AX), CX
 	MOVL    CX, 28(BX)
 	MOVL    BP, CX
 	XORL    4096(SI), CX
+	XORL    32(AX), CX
 	MOVL    CX, 32(BX)
 	MOVL    R10, CX
 	XORL    4100(SI), CX
+	XORL    36(AX), CX
 	MOVL    CX, 36(BX)
 	MOVL    R13, CX
 	XORL    4104(SI), CX
+	XORL    40(AX), CX
 	MOVL    CX, 40(BX)
 	MOVL    8(SP), CX
 	XORL    4108(SI), CX
+	XORL    44(AX), CX
 	MOVL    CX, 44(BX)
-	ADDQ    $0x00000030, dst+8(FP)
-	ADDQ    $0x00000030, src+16(FP)
-	SUBQ    $0x00000003, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000030, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R14, CX
+	XORL 4096(SI), CX
+	MOVL CX, (BX)
+	MOVL 12(SP), CX
+	XORL 4100(SI), CX
+	MOVL CX, 4(BX)
+	MOVL R11, CX
+	XORL 4104(SI), CX
+	MOVL CX, 8(BX)
+	MOVL (SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 12(BX)
+	MOVL R15, CX
+	XORL 4096(SI), CX
+	MOVL CX, 16(BX)
+	MOVL R9, CX
+	XORL 4100(SI), CX
+	MOVL CX, 20(BX)
+	MOVL R12, CX
+	XORL 4104(SI), CX
+	MOVL CX, 24(BX)
+	MOVL 4(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 28(BX)
+	MOVL BP, CX
+	XORL 4096(SI), CX
+	MOVL CX, 32(BX)
+	MOVL R10, CX
+	XORL 4100(SI), CX
+	MOVL CX, 36(BX)
+	MOVL R13, CX
+	XORL 4104(SI), CX
+	MOVL CX, 40(BX)
+	MOVL 8(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 44(BX)
+
+stored:
+	ADDQ $0x00000030, dst+8(FP)
+	ADDQ $0x00000030, src+16(FP)
+	SUBQ $0x00000003, blocks+40(FP)
+	JNZ  next
 
 	// Leave nothing of the state behind.
 	XORL AX, AX
@@ -11794,1900 +12614,1978 @@ next:
 	MOVL AX, 12(SP)
 	RET
 
-// func encryptBMIx4(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+// func encryptBMIx4(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: BMI
-TEXT ·encryptBMIx4(SB), $48-32
+TEXT ·encryptBMIx4(SB), $32-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 8 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 	MOVL $0x00000808, DI
 	MOVL $0x00000810, R8
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R9
-	XORL    4096(SI), R9
-	MOVL    4(BX), CX
-	XORL    4100(SI), CX
-	MOVL    CX, (SP)
-	MOVL    8(BX), R13
-	XORL    4104(SI), R13
-	MOVL    12(BX), CX
-	XORL    4108(SI), CX
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), CX
+	XORL  4096(SI), CX
+	XORL  (AX), CX
+	MOVL  CX, (SP)
+	MOVL  4(BX), R9
+	XORL  4100(SI), R9
+	XORL  4(AX), R9
+	MOVL  8(BX), CX
+	XORL  4104(SI), CX
+	XORL  8(AX), CX
+	MOVL  CX, 16(SP)
+	MOVL  12(BX), R13
+	XORL  4108(SI), R13
+	XORL  12(AX), R13
+	MOVL  16(BX), CX
+	XORL  4096(SI), CX
+	XORL  16(AX), CX
+	MOVL  CX, 4(SP)
+	MOVL  20(BX), R10
+	XORL  4100(SI), R10
+	XORL  20(AX), R10
+	MOVL  24(BX), CX
+	XORL  4104(SI), CX
+	XORL  24(AX), CX
+	MOVL  CX, 20(SP)
+	MOVL  28(BX), R14
+	XORL  4108(SI), R14
+	XORL  28(AX), R14
+	MOVL  32(BX), CX
+	XORL  4096(SI), CX
+	XORL  32(AX), CX
+	MOVL  CX, 8(SP)
+	MOVL  36(BX), R11
+	XORL  4100(SI), R11
+	XORL  36(AX), R11
+	MOVL  40(BX), CX
+	XORL  4104(SI), CX
+	XORL  40(AX), CX
+	MOVL  CX, 24(SP)
+	MOVL  44(BX), R15
+	XORL  4108(SI), R15
+	XORL  44(AX), R15
+	MOVL  48(BX), CX
+	XORL  4096(SI), CX
+	XORL  48(AX), CX
+	MOVL  CX, 12(SP)
+	MOVL  52(BX), R12
+	XORL  4100(SI), R12
+	XORL  52(AX), R12
+	MOVL  56(BX), CX
+	XORL  4104(SI), CX
+	XORL  56(AX), CX
+	MOVL  CX, 28(SP)
+	MOVL  60(BX), BP
+	XORL  4108(SI), BP
+	XORL  60(AX), BP
+	ADDQ  $0x00000040, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, (SP)
+	MOVL 4(BX), R9
+	XORL 4100(SI), R9
+	MOVL 8(BX), CX
+	XORL 4104(SI), CX
+	MOVL CX, 16(SP)
+	MOVL 12(BX), R13
+	XORL 4108(SI), R13
+	MOVL 16(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 4(SP)
+	MOVL 20(BX), R10
+	XORL 4100(SI), R10
+	MOVL 24(BX), CX
+	XORL 4104(SI), CX
+	MOVL CX, 20(SP)
+	MOVL 28(BX), R14
+	XORL 4108(SI), R14
+	MOVL 32(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 8(SP)
+	MOVL 36(BX), R11
+	XORL 4100(SI), R11
+	MOVL 40(BX), CX
+	XORL 4104(SI), CX
+	MOVL CX, 24(SP)
+	MOVL 44(BX), R15
+	XORL 4108(SI), R15
+	MOVL 48(BX), CX
+	XORL 4096(SI), CX
+	MOVL CX, 12(SP)
+	MOVL 52(BX), R12
+	XORL 4100(SI), R12
+	MOVL 56(BX), CX
+	XORL 4104(SI), CX
+	MOVL CX, 28(SP)
+	MOVL 60(BX), BP
+	XORL 4108(SI), BP
+
+rounds:
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 16(SP)
-	MOVL    16(BX), R10
-	XORL    4096(SI), R10
-	MOVL    20(BX), CX
-	XORL    4100(SI), CX
-	MOVL    CX, 4(SP)
-	MOVL    24(BX), R14
-	XORL    4104(SI), R14
-	MOVL    28(BX), CX
-	XORL    4108(SI), CX
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 20(SP)
-	MOVL    32(BX), R11
-	XORL    4096(SI), R11
-	MOVL    36(BX), CX
-	XORL    4100(SI), CX
-	MOVL    CX, 8(SP)
-	MOVL    40(BX), R15
-	XORL    4104(SI), R15
-	MOVL    44(BX), CX
-	XORL    4108(SI), CX
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R11, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R11, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R11, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    24(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 24(SP)
-	MOVL    48(BX), R12
-	XORL    4096(SI), R12
-	MOVL    52(BX), CX
-	XORL    4100(SI), CX
-	MOVL    CX, 12(SP)
-	MOVL    56(BX), BP
-	XORL    4104(SI), BP
-	MOVL    60(BX), CX
-	XORL    4108(SI), CX
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R12, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R12, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R12, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
+	XORL    3072(SI)(AX*4), CX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	XORL    28(SP), CX
+	RORL    $0x01, CX
 	MOVL    CX, 28(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	MOVL    24(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 24(SP)
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	MOVL    28(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 28(SP)
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
+	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
 	ADDL    4140(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVBLZX R14, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R14, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
 	ADDL    4140(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    24(SP), AX
-	MOVBLZX AL, BX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVBLZX R15, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R15, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
+	MOVL    24(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
 	ADDL    4140(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    28(SP), AX
-	MOVBLZX AL, BX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX BP, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, BP, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
+	MOVL    28(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
 	ADDL    4140(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R9, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R9, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R10, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R10, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	MOVL    24(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 24(SP)
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
+	XORL    24(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 24(SP)
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
 	ADDL    4148(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	MOVL    28(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 28(SP)
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
+	XORL    28(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 28(SP)
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVBLZX R13, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R13, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVBLZX R14, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R14, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    24(SP), AX
-	MOVBLZX AL, BX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVBLZX R15, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R15, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
+	MOVL    24(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    28(SP), AX
-	MOVBLZX AL, BX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX BP, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, BP, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
+	MOVL    28(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
 	ADDL    4156(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R9, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R9, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R10, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R10, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	MOVL    24(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 24(SP)
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
+	XORL    24(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 24(SP)
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
 	ADDL    4164(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	MOVL    28(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 28(SP)
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
+	XORL    28(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 28(SP)
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVBLZX R13, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R13, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVBLZX R14, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R14, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    24(SP), AX
-	MOVBLZX AL, BX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVBLZX R15, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R15, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
+	MOVL    24(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    28(SP), AX
-	MOVBLZX AL, BX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX BP, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, BP, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
+	MOVL    28(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
 	ADDL    4172(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R9, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R9, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R10, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R10, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	MOVL    24(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 24(SP)
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
+	XORL    24(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 24(SP)
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
 	ADDL    4180(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	MOVL    28(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 28(SP)
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
+	XORL    28(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 28(SP)
+	ROLL    $0x01, BP
+	XORL    DX, BP
+	MOVBLZX R13, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R13, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
+	MOVBLZX R14, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R14, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    24(SP), AX
-	MOVBLZX AL, BX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
+	MOVBLZX R15, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R15, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
+	MOVL    24(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    28(SP), AX
-	MOVBLZX AL, BX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
+	MOVBLZX BP, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, BP, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
+	MOVL    28(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
 	ADDL    4188(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
+	MOVBLZX R9, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R9, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
+	MOVBLZX R10, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R10, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
+	MOVBLZX R11, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R11, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	MOVL    24(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 24(SP)
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
+	XORL    24(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 24(SP)
+	ROLL    $0x01, R15
+	XORL    DX, R15
+	MOVBLZX R12, BX
 	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
+	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
+	BEXTRL  R8, R12, BX
 	XORL    3072(SI)(BX*4), DX
+	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
+	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
+	BEXTRL  R8, AX, BX
 	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
 	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
 	ADDL    4196(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	MOVL    28(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 28(SP)
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    28(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 28(SP)
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    24(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
 	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    24(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    28(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    28(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
 	ADDL    4204(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	MOVL    24(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 24(SP)
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    24(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 24(SP)
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
 	ADDL    4212(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	MOVL    28(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 28(SP)
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    28(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 28(SP)
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    24(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
 	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    24(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    28(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    28(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
 	ADDL    4220(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	MOVL    24(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 24(SP)
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    24(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 24(SP)
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
 	ADDL    4228(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	MOVL    28(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 28(SP)
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    28(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 28(SP)
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    24(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
 	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    24(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    28(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    28(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
 	ADDL    4236(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R13
-	RORL    $0x01, R13
-	MOVL    16(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    16(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 16(SP)
+	ROLL    $0x01, R13
+	XORL    DX, R13
 	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R14
-	RORL    $0x01, R14
-	MOVL    20(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    20(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 20(SP)
+	ROLL    $0x01, R14
+	XORL    DX, R14
 	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, R15
-	RORL    $0x01, R15
-	MOVL    24(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 24(SP)
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    24(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 24(SP)
+	ROLL    $0x01, R15
+	XORL    DX, R15
 	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
 	ADDL    4244(SI), DX
-	XORL    CX, BP
-	RORL    $0x01, BP
-	MOVL    28(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 28(SP)
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    28(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 28(SP)
+	ROLL    $0x01, BP
+	XORL    DX, BP
 	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R9
-	RORL    $0x01, R9
-	MOVL    (SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    (SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, (SP)
+	ROLL    $0x01, R9
+	XORL    DX, R9
 	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R10
-	RORL    $0x01, R10
-	MOVL    4(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 4(SP)
-	MOVL    24(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    4(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 4(SP)
+	ROLL    $0x01, R10
+	XORL    DX, R10
 	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    24(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R11
-	RORL    $0x01, R11
-	MOVL    8(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 8(SP)
-	MOVL    28(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, AX, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	XORL    8(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 8(SP)
+	ROLL    $0x01, R11
+	XORL    DX, R11
 	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
+	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
+	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
+	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
+	XORL    (SI)(AX*4), DX
+	MOVL    28(SP), AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, AX, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, AX, BX
+	XORL    2048(SI)(BX*4), CX
+	SHRL    $0x18, AX
 	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
 	ADDL    4252(SI), DX
-	XORL    CX, R12
-	RORL    $0x01, R12
-	MOVL    12(SP), AX
-	ROLL    $0x01, AX
-	XORL    DX, AX
-	MOVL    AX, 12(SP)
+	XORL    12(SP), CX
+	RORL    $0x01, CX
+	MOVL    CX, 12(SP)
+	ROLL    $0x01, R12
+	XORL    DX, R12
 	MOVQ    dst+8(FP), BX
-	MOVL    R13, CX
-	XORL    4112(SI), CX
-	MOVL    CX, (BX)
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    16(SP), CX
+	XORL    4112(SI), CX
+	XORL    (AX), CX
+	MOVL    CX, (BX)
+	MOVL    R13, CX
 	XORL    4116(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
-	MOVL    R9, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 8(BX)
 	MOVL    (SP), CX
+	XORL    4120(SI), CX
+	XORL    8(AX), CX
+	MOVL    CX, 8(BX)
+	MOVL    R9, CX
 	XORL    4124(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
-	MOVL    R14, CX
-	XORL    4112(SI), CX
-	MOVL    CX, 16(BX)
 	MOVL    20(SP), CX
+	XORL    4112(SI), CX
+	XORL    16(AX), CX
+	MOVL    CX, 16(BX)
+	MOVL    R14, CX
 	XORL    4116(SI), CX
+	XORL    20(AX), CX
 	MOVL    CX, 20(BX)
-	MOVL    R10, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 24(BX)
 	MOVL    4(SP), CX
+	XORL    4120(SI), CX
+	XORL    24(AX), CX
+	MOVL    CX, 24(BX)
+	MOVL    R10, CX
 	XORL    4124(SI), CX
+	XORL    28(AX), CX
 	MOVL    CX, 28(BX)
-	MOVL    R15, CX
-	XORL    4112(SI), CX
-	MOVL    CX, 32(BX)
 	MOVL    24(SP), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 36(BX)
-	MOVL    R11, CX
-	XORL    4120(SI), CX
-	MOVL    CX, 40(BX)
-	MOVL    8(SP), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 44(BX)
-	MOVL    BP, CX
 	XORL    4112(SI), CX
-	MOVL    CX, 48(BX)
-	MOVL    28(SP), CX
+	XORL    32(AX), CX
+	MOVL    CX, 32(BX)
+	MOVL    R15, CX
 	XORL    4116(SI), CX
-	MOVL    CX, 52(BX)
-	MOVL    R12, CX
+	XORL    36(AX), CX
+	MOVL    CX, 36(BX)
+	MOVL    8(SP), CX
 	XORL    4120(SI), CX
-	MOVL    CX, 56(BX)
-	MOVL    12(SP), CX
+	XORL    40(AX), CX
+	MOVL    CX, 40(BX)
+	MOVL    R11, CX
 	XORL    4124(SI), CX
+	XORL    44(AX), CX
+	MOVL    CX, 44(BX)
+	MOVL    28(SP), CX
+	XORL    4112(SI), CX
+	XORL    48(AX), CX
+	MOVL    CX, 48(BX)
+	MOVL    BP, CX
+	XORL    4116(SI), CX
+	XORL    52(AX), CX
+	MOVL    CX, 52(BX)
+	MOVL    12(SP), CX
+	XORL    4120(SI), CX
+	XORL    56(AX), CX
+	MOVL    CX, 56(BX)
+	MOVL    R12, CX
+	XORL    4124(SI), CX
+	XORL    60(AX), CX
 	MOVL    CX, 60(BX)
-	ADDQ    $0x00000040, dst+8(FP)
-	ADDQ    $0x00000040, src+16(FP)
-	SUBQ    $0x00000004, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000040, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL 16(SP), CX
+	XORL 4112(SI), CX
+	MOVL CX, (BX)
+	MOVL R13, CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(BX)
+	MOVL (SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 8(BX)
+	MOVL R9, CX
+	XORL 4124(SI), CX
+	MOVL CX, 12(BX)
+	MOVL 20(SP), CX
+	XORL 4112(SI), CX
+	MOVL CX, 16(BX)
+	MOVL R14, CX
+	XORL 4116(SI), CX
+	MOVL CX, 20(BX)
+	MOVL 4(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 24(BX)
+	MOVL R10, CX
+	XORL 4124(SI), CX
+	MOVL CX, 28(BX)
+	MOVL 24(SP), CX
+	XORL 4112(SI), CX
+	MOVL CX, 32(BX)
+	MOVL R15, CX
+	XORL 4116(SI), CX
+	MOVL CX, 36(BX)
+	MOVL 8(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 40(BX)
+	MOVL R11, CX
+	XORL 4124(SI), CX
+	MOVL CX, 44(BX)
+	MOVL 28(SP), CX
+	XORL 4112(SI), CX
+	MOVL CX, 48(BX)
+	MOVL BP, CX
+	XORL 4116(SI), CX
+	MOVL CX, 52(BX)
+	MOVL 12(SP), CX
+	XORL 4120(SI), CX
+	MOVL CX, 56(BX)
+	MOVL R12, CX
+	XORL 4124(SI), CX
+	MOVL CX, 60(BX)
+
+stored:
+	ADDQ $0x00000040, dst+8(FP)
+	ADDQ $0x00000040, src+16(FP)
+	SUBQ $0x00000004, blocks+40(FP)
+	JNZ  next
 
 	// Leave nothing of the state behind.
 	XORL AX, AX
@@ -13701,55 +14599,124 @@ next:
 	MOVL AX, 28(SP)
 	RET
 
-// func decryptBMIx4(rk *[1064]uint32, dst *byte, src *byte, blocks int)
+// func decryptBMIx4(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: BMI
-TEXT ·decryptBMIx4(SB), $48-32
+TEXT ·decryptBMIx4(SB), $32-48
+	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
+	// of the state in the others, but for 8 on the stack. All are clobbered. Loads are few, since three of
+	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
+	// or key pointer takes one up, since the rounds are written out.
 	MOVQ rk+0(FP), SI
 	MOVL $0x00000808, DI
 	MOVL $0x00000810, R8
 
 next:
-	MOVQ    src+16(FP), BX
-	MOVL    (BX), R9
-	XORL    4112(SI), R9
-	MOVL    4(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, (SP)
-	MOVL    8(BX), R13
-	XORL    4120(SI), R13
-	MOVL    12(BX), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 16(SP)
-	MOVL    16(BX), R10
-	XORL    4112(SI), R10
-	MOVL    20(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 4(SP)
-	MOVL    24(BX), R14
-	XORL    4120(SI), R14
-	MOVL    28(BX), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 20(SP)
-	MOVL    32(BX), R11
-	XORL    4112(SI), R11
-	MOVL    36(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 8(SP)
-	MOVL    40(BX), R15
-	XORL    4120(SI), R15
-	MOVL    44(BX), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 24(SP)
-	MOVL    48(BX), R12
-	XORL    4112(SI), R12
-	MOVL    52(BX), CX
-	XORL    4116(SI), CX
-	MOVL    CX, 12(SP)
-	MOVL    56(BX), BP
-	XORL    4120(SI), BP
-	MOVL    60(BX), CX
-	XORL    4124(SI), CX
-	MOVL    CX, 28(SP)
+	MOVQ  src+16(FP), BX
+	MOVQ  pre+24(FP), AX
+	TESTQ AX, AX
+	JZ    plain
+	MOVL  (BX), R9
+	XORL  4112(SI), R9
+	XORL  (AX), R9
+	MOVL  4(BX), CX
+	XORL  4116(SI), CX
+	XORL  4(AX), CX
+	MOVL  CX, (SP)
+	MOVL  8(BX), R13
+	XORL  4120(SI), R13
+	XORL  8(AX), R13
+	MOVL  12(BX), CX
+	XORL  4124(SI), CX
+	XORL  12(AX), CX
+	MOVL  CX, 16(SP)
+	MOVL  16(BX), R10
+	XORL  4112(SI), R10
+	XORL  16(AX), R10
+	MOVL  20(BX), CX
+	XORL  4116(SI), CX
+	XORL  20(AX), CX
+	MOVL  CX, 4(SP)
+	MOVL  24(BX), R14
+	XORL  4120(SI), R14
+	XORL  24(AX), R14
+	MOVL  28(BX), CX
+	XORL  4124(SI), CX
+	XORL  28(AX), CX
+	MOVL  CX, 20(SP)
+	MOVL  32(BX), R11
+	XORL  4112(SI), R11
+	XORL  32(AX), R11
+	MOVL  36(BX), CX
+	XORL  4116(SI), CX
+	XORL  36(AX), CX
+	MOVL  CX, 8(SP)
+	MOVL  40(BX), R15
+	XORL  4120(SI), R15
+	XORL  40(AX), R15
+	MOVL  44(BX), CX
+	XORL  4124(SI), CX
+	XORL  44(AX), CX
+	MOVL  CX, 24(SP)
+	MOVL  48(BX), R12
+	XORL  4112(SI), R12
+	XORL  48(AX), R12
+	MOVL  52(BX), CX
+	XORL  4116(SI), CX
+	XORL  52(AX), CX
+	MOVL  CX, 12(SP)
+	MOVL  56(BX), BP
+	XORL  4120(SI), BP
+	XORL  56(AX), BP
+	MOVL  60(BX), CX
+	XORL  4124(SI), CX
+	XORL  60(AX), CX
+	MOVL  CX, 28(SP)
+	ADDQ  $0x00000040, pre+24(FP)
+	JMP   rounds
+
+plain:
+	MOVL (BX), R9
+	XORL 4112(SI), R9
+	MOVL 4(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, (SP)
+	MOVL 8(BX), R13
+	XORL 4120(SI), R13
+	MOVL 12(BX), CX
+	XORL 4124(SI), CX
+	MOVL CX, 16(SP)
+	MOVL 16(BX), R10
+	XORL 4112(SI), R10
+	MOVL 20(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 4(SP)
+	MOVL 24(BX), R14
+	XORL 4120(SI), R14
+	MOVL 28(BX), CX
+	XORL 4124(SI), CX
+	MOVL CX, 20(SP)
+	MOVL 32(BX), R11
+	XORL 4112(SI), R11
+	MOVL 36(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 8(SP)
+	MOVL 40(BX), R15
+	XORL 4120(SI), R15
+	MOVL 44(BX), CX
+	XORL 4124(SI), CX
+	MOVL CX, 24(SP)
+	MOVL 48(BX), R12
+	XORL 4112(SI), R12
+	MOVL 52(BX), CX
+	XORL 4116(SI), CX
+	MOVL CX, 12(SP)
+	MOVL 56(BX), BP
+	XORL 4120(SI), BP
+	MOVL 60(BX), CX
+	XORL 4124(SI), CX
+	MOVL CX, 28(SP)
+
+rounds:
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -15479,58 +16446,131 @@ next:
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
 	MOVQ    dst+8(FP), BX
+	MOVQ    post+32(FP), AX
+	TESTQ   AX, AX
+	JZ      plainOut
 	MOVL    R13, CX
 	XORL    4096(SI), CX
+	XORL    (AX), CX
 	MOVL    CX, (BX)
 	MOVL    16(SP), CX
 	XORL    4100(SI), CX
+	XORL    4(AX), CX
 	MOVL    CX, 4(BX)
 	MOVL    R9, CX
 	XORL    4104(SI), CX
+	XORL    8(AX), CX
 	MOVL    CX, 8(BX)
 	MOVL    (SP), CX
 	XORL    4108(SI), CX
+	XORL    12(AX), CX
 	MOVL    CX, 12(BX)
 	MOVL    R14, CX
 	XORL    4096(SI), CX
+	XORL    16(AX), CX
 	MOVL    CX, 16(BX)
 	MOVL    20(SP), CX
 	XORL    4100(SI), CX
+	XORL    20(AX), CX
 	MOVL    CX, 20(BX)
 	MOVL    R10, CX
 	XORL    4104(SI), CX
+	XORL    24(AX), CX
 	MOVL    CX, 24(BX)
 	MOVL    4(SP), CX
 	XORL    4108(SI), CX
+	XORL    28(AX), CX
 	MOVL    CX, 28(BX)
 	MOVL    R15, CX
 	XORL    4096(SI), CX
+	XORL    32(AX), CX
 	MOVL    CX, 32(BX)
 	MOVL    24(SP), CX
 	XORL    4100(SI), CX
+	XORL    36(AX), CX
 	MOVL    CX, 36(BX)
 	MOVL    R11, CX
 	XORL    4104(SI), CX
+	XORL    40(AX), CX
 	MOVL    CX, 40(BX)
 	MOVL    8(SP), CX
 	XORL    4108(SI), CX
+	XORL    44(AX), CX
 	MOVL    CX, 44(BX)
 	MOVL    BP, CX
 	XORL    4096(SI), CX
+	XORL    48(AX), CX
 	MOVL    CX, 48(BX)
 	MOVL    28(SP), CX
 	XORL    4100(SI), CX
+	XORL    52(AX), CX
 	MOVL    CX, 52(BX)
 	MOVL    R12, CX
 	XORL    4104(SI), CX
+	XORL    56(AX), CX
 	MOVL    CX, 56(BX)
 	MOVL    12(SP), CX
 	XORL    4108(SI), CX
+	XORL    60(AX), CX
 	MOVL    CX, 60(BX)
-	ADDQ    $0x00000040, dst+8(FP)
-	ADDQ    $0x00000040, src+16(FP)
-	SUBQ    $0x00000004, blocks+24(FP)
-	JNZ     next
+	ADDQ    $0x00000040, post+32(FP)
+	JMP     stored
+
+plainOut:
+	MOVL R13, CX
+	XORL 4096(SI), CX
+	MOVL CX, (BX)
+	MOVL 16(SP), CX
+	XORL 4100(SI), CX
+	MOVL CX, 4(BX)
+	MOVL R9, CX
+	XORL 4104(SI), CX
+	MOVL CX, 8(BX)
+	MOVL (SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 12(BX)
+	MOVL R14, CX
+	XORL 4096(SI), CX
+	MOVL CX, 16(BX)
+	MOVL 20(SP), CX
+	XORL 4100(SI), CX
+	MOVL CX, 20(BX)
+	MOVL R10, CX
+	XORL 4104(SI), CX
+	MOVL CX, 24(BX)
+	MOVL 4(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 28(BX)
+	MOVL R15, CX
+	XORL 4096(SI), CX
+	MOVL CX, 32(BX)
+	MOVL 24(SP), CX
+	XORL 4100(SI), CX
+	MOVL CX, 36(BX)
+	MOVL R11, CX
+	XORL 4104(SI), CX
+	MOVL CX, 40(BX)
+	MOVL 8(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 44(BX)
+	MOVL BP, CX
+	XORL 4096(SI), CX
+	MOVL CX, 48(BX)
+	MOVL 28(SP), CX
+	XORL 4100(SI), CX
+	MOVL CX, 52(BX)
+	MOVL R12, CX
+	XORL 4104(SI), CX
+	MOVL CX, 56(BX)
+	MOVL 12(SP), CX
+	XORL 4108(SI), CX
+	MOVL CX, 60(BX)
+
+stored:
+	ADDQ $0x00000040, dst+8(FP)
+	ADDQ $0x00000040, src+16(FP)
+	SUBQ $0x00000004, blocks+40(FP)
+	JNZ  next
 
 	// Leave nothing of the state behind.
 	XORL AX, AX

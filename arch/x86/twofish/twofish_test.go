@@ -132,7 +132,7 @@ func (k *kernelTest) call(dst, src, pre, post []byte) {
 		f(&k.keys.boxes, &k.keys.subkeys, unsafe.SliceData(dst), unsafe.SliceData(src), unsafe.SliceData(pre), unsafe.SliceData(post), n)
 		return
 	}
-	k.rung.narrow[k.dir](&k.keys.schedule, unsafe.SliceData(dst), unsafe.SliceData(src), n*k.rung.blocks)
+	k.rung.narrow[k.dir](&k.keys.schedule, unsafe.SliceData(dst), unsafe.SliceData(src), unsafe.SliceData(pre), unsafe.SliceData(post), n*k.rung.blocks)
 }
 
 // want returns the right result.
@@ -179,15 +179,15 @@ func (k *kernelTest) lengths() []int {
 var forms = []struct {
 	name      string
 	pre, post bool
-	run       func(c *Fused, dir int, dst, src, m []byte)
+	run       func(c *Cipher, dir int, dst, src, m []byte)
 }{
-	{"plain", false, false, func(c *Fused, dir int, dst, src, m []byte) {
+	{"plain", false, false, func(c *Cipher, dir int, dst, src, m []byte) {
 		[]func(dst, src []byte){c.EncryptBlocks, c.DecryptBlocks}[dir](dst, src)
 	}},
-	{"Xor", false, true, func(c *Fused, dir int, dst, src, m []byte) {
+	{"Xor", false, true, func(c *Cipher, dir int, dst, src, m []byte) {
 		[]func(dst, src, m []byte){c.EncryptXor, c.DecryptXor}[dir](dst, src, m)
 	}},
-	{"XorXor", true, true, func(c *Fused, dir int, dst, src, m []byte) {
+	{"XorXor", true, true, func(c *Cipher, dir int, dst, src, m []byte) {
 		[]func(dst, src, m []byte){c.XorEncryptXor, c.XorDecryptXor}[dir](dst, src, m)
 	}},
 	{"pre only", true, false, nil},
@@ -212,9 +212,6 @@ func TestKernels(t *testing.T) {
 		r := newRand(3)
 		for _, n := range k.lengths() {
 			for _, form := range forms {
-				if k.rung.wide[k.dir] == nil && (form.pre || form.post) {
-					continue
-				}
 				for _, where := range []string{"apart", "src", "mask"} {
 					if where == "mask" && !form.post {
 						continue
@@ -273,24 +270,11 @@ func TestGuardPages(t *testing.T) {
 				src, dst, m := place(bufs[0], 16*n), place(bufs[1], 16*n), place(bufs[2], 16*n)
 				copy(src, random(r, 16*n))
 				copy(m, random(r, 16*n))
-				if k.rung.wide[k.dir] == nil {
-					m = nil
-				}
 				want := k.want(src, m, m)
 				k.call(dst, src, m, m)
 				require.Equal(t, want, dst, "%d blocks", n)
 			}
 		}
-	})
-}
-
-// eachFused runs f for every driver with fused forms that this CPU can run.
-func eachFused(t *testing.T, f func(t *testing.T, d *driver)) {
-	eachDriver(t, func(t *testing.T, d *driver) {
-		if d.rungs[len(d.rungs)-1].wide[0] == nil {
-			t.Skip("has no fused forms")
-		}
-		f(t, d)
 	})
 }
 
@@ -305,14 +289,13 @@ func TestLengths(t *testing.T) {
 		ref, err := twofish.NewCipher(key)
 		require.NoError(t, err)
 		top := 2*d.rungs[len(d.rungs)-1].blocks + 2
-		wide := d.rungs[len(d.rungs)-1].wide[0] != nil
 		for n := 0; n <= top; n++ {
 			if testing.Short() && n > 40 && n%32 > 2 && n%32 < 30 {
 				continue
 			}
 			for dir, twin := range []func(dst, src []byte){ref.EncryptBlocks, ref.DecryptBlocks} {
 				for _, form := range forms {
-					if form.post && !wide || form.pre && !form.post {
+					if form.pre && !form.post {
 						continue
 					}
 					for _, where := range []string{"apart", "src", "mask"} {
@@ -338,7 +321,7 @@ func TestLengths(t *testing.T) {
 						case "mask":
 							dst, okDst = m, okMask
 						}
-						form.run(&Fused{*c}, dir, dst, src, m)
+						form.run(c, dir, dst, src, m)
 						if !bytes.Equal(want, dst) {
 							t.Fatalf("%s of %d blocks, direction %d, output %s: wrong result", form.name, n, dir, where)
 						}
@@ -385,6 +368,28 @@ func TestLadder(t *testing.T) {
 	}
 }
 
+// TestAlgs: a driver that says that it is constant-time has nothing but wide
+// kernels, for every number of blocks, and comes after
+// the driver whose twin it is.
+func TestAlgs(t *testing.T) {
+	priority := map[string]int{}
+	for _, a := range Algs() {
+		d := ladders[slices.IndexFunc(ladders, func(d *driver) bool { return d.name == a.Driver })]
+		_, ct := strings.CutSuffix(a.Driver, "-ct")
+		require.Equal(t, ct, a.Flags&algapi.ConstantTime != 0, a.Driver)
+		require.Zero(t, a.Flags&algapi.Portable)
+		require.Equal(t, ct, d.rungs[0].wide[0] != nil, a.Driver)
+		require.Equal(t, ct, d.rungs[0].least == 1, a.Driver)
+		for _, r := range d.rungs {
+			require.True(t, !ct || r.narrow[0] == nil && r.narrow[1] == nil, a.Driver)
+		}
+		priority[a.Driver] = a.Priority
+	}
+	require.Equal(t, map[string]int{
+		"twofish-asm": 200, "twofish-3way": 300, "twofish-avx2-ct": 590, "twofish-avx2": 600, "twofish-avx512-ct": 690, "twofish-avx512": 700,
+	}, priority)
+}
+
 // TestForThree tells processors apart.
 func TestForThree(t *testing.T) {
 	require.Same(t, &threeBMI, forThree(cpu.Of("bmi1")))
@@ -403,10 +408,10 @@ func TestAlignment(t *testing.T) {
 
 // TestLong goes over the limit of one call.
 func TestLong(t *testing.T) {
-	eachFused(t, func(t *testing.T, d *driver) {
+	eachDriver(t, func(t *testing.T, d *driver) {
 		r := newRand(5)
 		key := random(r, 32)
-		c, err := d.newFused(key)
+		c, err := d.newCipher(key)
 		require.NoError(t, err)
 		ref, err := twofish.NewCipher(key)
 		require.NoError(t, err)
@@ -422,11 +427,67 @@ func TestLong(t *testing.T) {
 	})
 }
 
+// TestChains compares the serial chains with the cipher block by block, in place
+// and not, and cut in two.
+func TestChains(t *testing.T) {
+	eachDriver(t, func(t *testing.T, d *driver) {
+		r := newRand(7)
+		key, iv := random(r, 32), random(r, 16)
+		if d.rungs[0].blocks != 1 {
+			t.Skip("has no kernel for serial chains")
+		}
+		c, err := d.newSerial(key)
+		require.NoError(t, err)
+		ref, err := twofish.NewCipher(key)
+		require.NoError(t, err)
+		for _, n := range []int{0, 1, 2, 3, 17, chainBlocks, chainBlocks + 1, chainBlocks + 2, 2*chainBlocks + 7} {
+			src := random(r, 16*n)
+			cbc, cfb, ofb := make([]byte, 16*n), make([]byte, 16*n), make([]byte, 16*n)
+			b, f, o := bytes.Clone(iv), bytes.Clone(iv), bytes.Clone(iv)
+			for i := 0; i < len(src); i += 16 {
+				subtle.XORBytes(b, b, src[i:i+16])
+				ref.Encrypt(b, b)
+				copy(cbc[i:], b)
+				ref.Encrypt(f, f)
+				subtle.XORBytes(f, f, src[i:i+16])
+				copy(cfb[i:], f)
+				ref.Encrypt(o, o)
+				copy(ofb[i:], o)
+			}
+			for _, v := range []struct {
+				name string
+				want []byte
+				call func(dst, src, iv []byte)
+			}{
+				{"CBC", cbc, c.EncryptCBC},
+				{"CFB", cfb, c.EncryptCFB},
+				{"OFB", ofb, func(dst, _, iv []byte) { c.KeyStreamOFB(dst, iv) }},
+			} {
+				got, ok := guarded(r, 16*n)
+				v.call(got, src, iv)
+				require.Equal(t, v.want, got, "%s of %d blocks", v.name, n)
+				require.True(t, ok(), "%s of %d blocks: wrote elsewhere", v.name, n)
+				got = bytes.Clone(src)
+				v.call(got, got, iv)
+				require.Equal(t, v.want, got, "%s of %d blocks in place", v.name, n)
+				if n > 1 {
+					cut := 16 * (n / 2)
+					clear(got)
+					v.call(got[:cut], src[:cut], iv)
+					v.call(got[cut:], src[cut:], bytes.Clone(got[cut-16:cut]))
+					require.Equal(t, v.want, got, "%s of %d blocks in two calls", v.name, n)
+				}
+				require.Zero(t, testing.AllocsPerRun(5, func() { v.call(got, got, iv) }), "%s allocates", v.name)
+			}
+		}
+	})
+}
+
 // TestFusedPanics: wrong arguments of the fused forms panic before anything is
 // written.
 func TestFusedPanics(t *testing.T) {
-	eachFused(t, func(t *testing.T, d *driver) {
-		c, err := d.newFused(make([]byte, 32))
+	eachDriver(t, func(t *testing.T, d *driver) {
+		c, err := d.newCipher(make([]byte, 32))
 		require.NoError(t, err)
 		buf, other, third := make([]byte, 256), make([]byte, 256), make([]byte, 256)
 		for _, f := range []func(dst, src, x []byte){c.EncryptXor, c.DecryptXor, c.XorEncryptXor, c.XorDecryptXor} {
@@ -446,7 +507,7 @@ func TestFusedPanics(t *testing.T) {
 // TestWipe: nothing of the key is left and every use panics.
 func TestWipe(t *testing.T) {
 	eachDriver(t, func(t *testing.T, d *driver) {
-		c, err := d.newFused(random(newRand(6), 32))
+		c, err := d.newCipher(random(newRand(6), 32))
 		require.NoError(t, err)
 		keys := c.keys
 		c.Wipe()
@@ -459,7 +520,7 @@ func TestWipe(t *testing.T) {
 			func() { c.EncryptBlocks(buf, buf) }, func() { c.DecryptBlocks(nil, nil) },
 			func() { c.EncryptXor(buf, buf, buf) }, func() { c.DecryptXor(buf, buf, buf) },
 			func() { c.XorEncryptXor(buf, buf, buf) }, func() { c.XorDecryptXor(buf, buf, buf) },
-			func() { new(Fused).Encrypt(buf, buf) },
+			func() { new(Cipher).Encrypt(buf, buf) },
 		} {
 			require.PanicsWithValue(t, text, f)
 		}
@@ -505,11 +566,10 @@ func FuzzDrivers(f *testing.F) {
 		src, m := data[:len(data)/2&^15], data[len(data)/2&^15:]
 		m = m[:len(src)]
 		for _, d := range ladders {
-			wide := d.rungs[len(d.rungs)-1].wide[0] != nil
-			if cpu.Available().Missing(alg(d).Requires) != nil || d == &threeBMI && cpu.Available().Missing([]string{"bmi1"}) != nil || form&6 != 0 && !wide {
+			if cpu.Available().Missing(alg(d).Requires) != nil || d == &threeBMI && cpu.Available().Missing([]string{"bmi1"}) != nil {
 				continue
 			}
-			c, err := d.newFused(key)
+			c, err := d.newCipher(key)
 			require.NoError(t, err)
 			got, want := make([]byte, len(src)), bytes.Clone(src)
 			crypt := ref.EncryptBlocks

@@ -11,13 +11,15 @@ import (
 	"github.com/seed-25a2b25a/nway/arch/x86/_asm/avox"
 )
 
-// A middle is an AVX2 kernel: one direction with a number of units of 16 blocks.
+// A middle is an AVX2 kernel: one direction with one or two units of 16 blocks in
+// flight.
 type middle struct {
 	name    string
 	decrypt bool
 	units   int
 }
 
+// middles returns the kernels for both directions.
 func middles(k middle) (l []function) {
 	for _, verb := range []string{"encrypt", "decrypt"} {
 		x := k
@@ -40,6 +42,7 @@ var (
 // The constants of the AVX2 kernels.
 var constantNames = []string{"bytes", "rotatedBytes", "lowAndTop", "top", "reduction"}
 
+// constant returns where one of them is during the rounds.
 func constant(name string) operand.Mem {
 	return at(constBase, 32*slices.Index(constantNames, name))
 }
@@ -47,6 +50,7 @@ func constant(name string) operand.Mem {
 // vex appends VEX instructions.
 type vex struct{ *stream }
 
+// A form3 writes an instruction of two operands and a result.
 type form3 = func(c *build.Context, a, b, out operand.Op)
 
 func (o vex) load(m operand.Mem) *value {
@@ -57,10 +61,12 @@ func (o vex) store(v *value, m operand.Mem) {
 	o.effect(func(c *build.Context, in []operand.Op) { c.VMOVDQU(in[0], m) }, v)
 }
 
+// word returns the word at m in every lane.
 func (o vex) word(m operand.Mem) *value {
 	return o.do(-1, func(c *build.Context, out operand.Op, _ []operand.Op) { c.VPBROADCASTD(m, out) })
 }
 
+// op appends an operation on two values, opMem one on a value and memory.
 func (o vex) op(f form3, a, b *value) *value {
 	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { f(c, in[1], in[0], out) }, a, b)
 }
@@ -79,6 +85,8 @@ func vpshufb(c *build.Context, a, b, out operand.Op) { c.VPSHUFB(a, b, out) }
 
 func (o vex) xor(a, b *value) *value { return o.op(vpxor, a, b) }
 
+// unpack interleaves elements of n bits of the low or high halves of each 16
+// bytes of a and b.
 func (o vex) unpack(n int, high bool, a, b *value) *value {
 	return o.op(func(c *build.Context, a, b, out operand.Op) {
 		switch {
@@ -149,6 +157,7 @@ func (o vex) double(v *value) *value {
 	return o.blend(v, t, o.opMem(vpxor, t, constant("reduction")))
 }
 
+// state is where half a word of a unit's state is on the stack.
 func (k *middle) state(unit, word, part int) operand.Mem {
 	return operand.Mem{Base: states[unit], Disp: 64*word + 32*part - 128}
 }
@@ -233,7 +242,8 @@ func (k *middle) rest(o vex, unit, round int, key [2]operand.Mem) {
 	half(1)
 }
 
-// weave spreads the instructions of b evenly over a.
+// weave spreads the instructions of b over the first four fifths of a: over all
+// of it, the end of b would come late for what waits for it.
 func weave(a, b stream) (s stream) {
 	n := 0
 	for i, in := range a {
@@ -293,6 +303,9 @@ func (k *middle) storeUnit(o vex, unit, key int) {
 	}
 }
 
+// labels counts those of ifAny in a function.
+var labels int
+
 // ifAny writes f under the condition that a pointer is not nil.
 func ifAny(c *build.Context, pointer reg.Register, f func()) {
 	labels++
@@ -303,13 +316,8 @@ func ifAny(c *build.Context, pointer reg.Register, f func()) {
 	c.Label(l)
 }
 
-var middleConstantsDone bool
-
+// middleConstants writes the constants of the kernels, once.
 func middleConstants(c *build.Context) {
-	if middleConstantsDone {
-		return
-	}
-	middleConstantsDone = true
 	global(c, "treeConstants", 160, func(i int) int {
 		switch constantNames[i/32] {
 		case "bytes":
@@ -326,23 +334,19 @@ func middleConstants(c *build.Context) {
 }
 
 func (k *middle) generate(c *build.Context) {
-	middleConstants(c)
+	if k.units == 1 && !k.decrypt {
+		middleConstants(c)
+	}
+	labels = 0
 	bytes, slots := 256*k.units, 512*k.units
 	c.Function(k.name)
-	c.SignatureExpr("func(boxes *[1024]byte, k *[40]uint32, dst, src, pre, post *byte, batches int)")
+	c.SignatureExpr(wideSignature)
+	c.Doc(wideDocs(k.name, k.decrypt, 16*k.units, "times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added")...)
 	c.Pragma("noescape")
 	local := c.AllocLocal(slots + 24)
-	p := &pool{copy: func(c *build.Context, from, to operand.Op) { c.VMOVDQA(from, to) }}
-	for i := range 16 {
-		p.vectors = append(p.vectors, avox.Vector(i, 32))
-	}
-	param := func(name string) operand.Mem {
-		b, err := c.Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return b.Addr
-	}
+	k.comments(c)
+	p := poolAVX2()
+	param := func(name string) operand.Mem { return param(c, name) }
 	c.Load(c.Param("k"), subkey)
 	c.Load(c.Param("boxes"), boxBases[3])
 	for j, r := range boxBases {
@@ -376,37 +380,55 @@ func (k *middle) generate(c *build.Context) {
 		}
 		return [2]operand.Mem{at(cursor, n), at(cursor, n+4)}
 	}
-	parts := func(f ...func(o vex)) (s stream) {
-		for _, f := range f {
-			f(vex{&s})
+	// look writes the look-ups of one unit while the other one ends round r,
+	// counted within the loop, and begins the next.
+	look := func(u, r int, ends, begins bool) {
+		var trees, other stream
+		k.trees(vex{&trees}, u)
+		if ends {
+			k.rest(vex{&other}, 1-u, r, key(r))
 		}
-		return s
+		if begins {
+			k.planes(vex{&other}, 1-u, r+1)
+		}
+		p.write(c, k.name, weave(trees, other))
 	}
-	planes := func(u, r int) func(o vex) { return func(o vex) { k.planes(o, u, r) } }
-	trees := func(u int) func(o vex) { return func(o vex) { k.trees(o, u) } }
-	rest := func(u, r int) func(o vex) { return func(o vex) { k.rest(o, u, r, key(r)) } }
+	begin := func(r int) {
+		var s stream
+		k.planes(vex{&s}, 0, r)
+		p.write(c, k.name, s)
+	}
+	end := func(u, r int) {
+		var s stream
+		k.rest(vex{&s}, u, r, key(r))
+		p.write(c, k.name, s)
+	}
 	if k.units == 1 {
 		c.MOVL(operand.U32(8), count.As32())
 		c.Label("rounds")
-		p.write(c, k.name, parts(planes(0, 0), trees(0), rest(0, 0), planes(0, 1), trees(0), rest(0, 1)))
+		for r := range 2 {
+			begin(r)
+			look(0, 0, false, false)
+			end(0, r)
+		}
 	} else {
 		c.MOVL(operand.U32(7), count.As32())
-		p.write(c, k.name, parts(planes(0, 0)))
-		p.write(c, k.name, weave(parts(trees(0)), parts(planes(1, 0))))
+		begin(0)
+		look(0, -1, false, true)
 		c.Label("rounds")
-		p.write(c, k.name, weave(parts(trees(1)), parts(rest(0, 0), planes(0, 1))))
-		p.write(c, k.name, weave(parts(trees(0)), parts(rest(1, 0), planes(1, 1))))
-		p.write(c, k.name, weave(parts(trees(1)), parts(rest(0, 1), planes(0, 2))))
-		p.write(c, k.name, weave(parts(trees(0)), parts(rest(1, 1), planes(1, 2))))
+		for r := range 2 {
+			look(1, r, true, true)
+			look(0, r, true, true)
+		}
 	}
 	c.ADDQ(operand.I8(4*step), cursor)
 	c.DECL(count.As32())
 	c.JNZ(operand.LabelRef("rounds"))
 	if k.units == 2 {
-		p.write(c, k.name, weave(parts(trees(1)), parts(rest(0, 0), planes(0, 1))))
-		p.write(c, k.name, weave(parts(trees(0)), parts(rest(1, 0), planes(1, 1))))
-		p.write(c, k.name, weave(parts(trees(1)), parts(rest(0, 1))))
-		p.write(c, k.name, parts(rest(1, 1)))
+		look(1, 0, true, true)
+		look(0, 0, true, true)
+		look(1, 1, true, false)
+		end(1, 1)
 	}
 	c.MOVQ(param("dst"), dst)
 	c.MOVQ(param("post"), post)
@@ -434,26 +456,47 @@ func (k *middle) generate(c *build.Context) {
 	c.VZEROUPPER()
 	c.RET()
 	if stats {
-		fmt.Println(k.name, "most registers", p.most)
+		fmt.Printf("%s: %d registers for values\n", k.name, p.most)
 	}
 }
 
-// advance writes the end of the loop over batches.
-func advance(c *build.Context, bytes int) {
-	c.ADDQ(operand.U32(bytes), dst)
-	c.ADDQ(operand.U32(bytes), src)
-	for _, r := range []reg.GPPhysical{pre, post} {
-		ifAny(c, r, func() { c.ADDQ(operand.U32(bytes), r) })
+// comments writes the head of the function's body.
+func (k *middle) comments(c *build.Context) {
+	c.Comment(
+		"Registers: AX, R11, R12, R13 the four boxes, BX subkeys, R8 and R14 the states of the units, R15 and R9 their",
+		"planes and what the boxes made of those, R10 and CX subkeys and double rounds of the loop; DI constants in the",
+		"rounds, else dst; SI src, DX pre, CX post; the arguments in memory are where the next batch is. These point to the",
+		"middle of things, so that distances fit into a byte. All are clobbered, and so are all vector registers.",
+		fmt.Sprintf("Units of 16 blocks in flight: %d. A word of the state of a unit is two vectors: word i of lane l of 16 bytes in", k.units),
+		"the first is of block 2*i+l, in the second of block 8+2*i+l. A round of a unit has three parts that hand on",
+		"through the stack: byte planes of two words (eight bytes of the first and eight of the second in each lane),",
+		"look-ups, and the rest. With two units one looks up while the other does the rest of its round and the planes",
+		"of the next. A look-up is 16 VPSHUFB, 6 VPBLENDVB and 17 cheaper operations for 32 bytes.",
+	)
+}
+
+// poolAVX2 returns a pool of all registers.
+func poolAVX2() *pool {
+	p := &pool{copy: func(c *build.Context, from, to operand.Op) { c.VMOVDQA(from, to) }}
+	for i := range 16 {
+		p.vectors = append(p.vectors, avox.Vector(i, 32))
 	}
-	c.DECQ(batch)
-	c.JNZ(operand.LabelRef("next"))
+	return p
+}
+
+// param returns where an argument is in memory.
+func param(c *build.Context, name string) operand.Mem {
+	p, err := c.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return p.Addr
 }
 
 // A permute is the function that sends bytes through q0 or q1.
 type permute struct{}
 
 func (permute) generate(c *build.Context) {
-	middleConstants(c)
 	// As the trees want them: every odd row with the one before it added.
 	global(c, "treePermutations", 512, func(i int) int {
 		x := permuted(i>>8, i&255)
@@ -467,10 +510,7 @@ func (permute) generate(c *build.Context) {
 	c.Doc("permuteAVX2 adds key to each byte of 32*vectors bytes and sends it through q0 or",
 		"q1, without reading memory at places that depend on it.")
 	c.Pragma("noescape")
-	key, err := c.Param("key").Resolve()
-	if err != nil {
-		panic(err)
-	}
+	key := param(c, "key")
 	c.Load(c.Param("data"), src)
 	c.Load(c.Param("vectors"), count)
 	c.Load(c.Param("q"), boxBases[1])
@@ -481,12 +521,9 @@ func (permute) generate(c *build.Context) {
 	c.Label("next")
 	var s stream
 	o := vex{&s}
-	add := o.do(-1, func(c *build.Context, out operand.Op, _ []operand.Op) { c.VPBROADCASTB(key.Addr, out) })
+	add := o.do(-1, func(c *build.Context, out operand.Op, _ []operand.Op) { c.VPBROADCASTB(key, out) })
 	o.store(o.tree(o.opMem(vpxor, add, at(src, 0)), at(boxBases[0], -128)), at(src, 0))
-	p := &pool{copy: func(c *build.Context, from, to operand.Op) { c.VMOVDQA(from, to) }}
-	for i := range 16 {
-		p.vectors = append(p.vectors, avox.Vector(i, 32))
-	}
+	p := poolAVX2()
 	p.write(c, "permute", s)
 	c.ADDQ(operand.I8(32), src)
 	c.DECQ(count)

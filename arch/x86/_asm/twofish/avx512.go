@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -15,93 +14,121 @@ import (
 var (
 	boxes  = reg.RAX
 	subkey = reg.RBX
-	dst    = reg.RDI
-	src    = reg.RSI
-	pre    = reg.RDX
 	post   = reg.RCX
+	pre    = reg.RDX
+	src    = reg.RSI
+	dst    = reg.RDI
 	frame  = reg.R8
-	batch  = reg.R9
-	cursor = reg.R10
-	loops  = reg.R11
+	batch  = reg.R9  // batches left
+	cursor = reg.R10 // the subkeys of the next two rounds
+	loops  = reg.R11 // double rounds left
 )
 
-// A wide is an AVX-512 kernel: one direction with a number of units in flight.
+// A wide is an AVX-512 kernel: one direction with a number of units of 32 blocks
+// in flight.
 type wide struct {
 	name    string
 	decrypt bool
 	units   int
-	lag     int  // instructions between the beginnings of two units
-	table   int  // quarters of each box that are in registers
-	index   bool // index vectors in registers
-	matrix  bool // matrices in registers
-	inRegs  bool // the state stays in registers
+	lag     int  // instructions that each unit is behind the one before
+	quarter int  // quarters of each box that are in registers
+	inRegs  bool // the state stays in registers, and all rounds are written out
+	fixed   bool // constants are in registers, not operands in memory
 }
 
-// A place is where a half of a word of the state is: in memory, or a value.
+// wides returns the kernels for both directions.
+func wides(k wide) (l []function) {
+	for _, verb := range []string{"encrypt", "decrypt"} {
+		x := k
+		x.name, x.decrypt = fmt.Sprintf("%sAVX512x%d", verb, 32*k.units), verb == "decrypt"
+		l = append(l, &x)
+	}
+	return l
+}
+
+// state is where half a word of a unit's state is on the stack.
+func (k *wide) state(unit, word, half int) operand.Mem {
+	return at(frame, 512*unit+128*word+64*half)
+}
+
+// stateSize is the size of all units' state on the stack.
+func (k *wide) stateSize() int {
+	if k.inRegs {
+		return 0
+	}
+	return 512 * k.units
+}
+
+// A place is where half a word of the state is: in memory, or a value.
 type place struct {
 	mem   operand.Mem
 	value *value
 }
 
-func (k *wide) state(unit, word, part int) operand.Mem {
-	return operand.Mem{Base: frame, Disp: 512*unit + 128*word + 64*part}
+// place returns where the state of a unit begins to be.
+func (k *wide) place(unit int) *[4][2]place {
+	var st [4][2]place
+	for w := range st {
+		for h := range st[w] {
+			st[w][h].mem = k.state(unit, w, h)
+		}
+	}
+	return &st
 }
 
-// machine is what a kernel's code needs to know of its registers.
-type wideRegs struct {
-	box    [4][4]operand.Op
-	index  [4]operand.Op
-	mh, mc operand.Op
-	load   []func(c *build.Context)
-	temps  []operand.Op
+// A layout says where what does not change is: in a register or in memory.
+type layout struct {
+	box               [4][4]operand.Op // quarters
+	index             [4]operand.Op    // what takes planes out of words
+	timesH, timesHSum operand.Op
+	load              []func(c *build.Context) // for those in registers
+	free              []operand.Op             // registers that are left
 }
 
-func (k *wide) registers() *wideRegs {
-	w := &wideRegs{}
+func (k *wide) layout() *layout {
+	l := &layout{}
 	n := 32
 	fix := func(m operand.Op, load func(c *build.Context, m, r operand.Op)) operand.Op {
 		n--
 		r := avox.Vector(n, 64)
-		w.load = append(w.load, func(c *build.Context) { load(c, m, r) })
+		l.load = append(l.load, func(c *build.Context) { load(c, m, r) })
 		return r
 	}
 	move := func(c *build.Context, m, r operand.Op) { c.VMOVDQU64(m, r) }
-	order := []int{0, 2, 1, 3}
-	for b := range 4 {
-		for i, q := range order {
-			m := operand.Mem{Base: boxes, Disp: 256*b + 64*q}
-			if i < k.table {
-				w.box[b][q] = fix(m, move)
-			} else {
-				w.box[b][q] = m
+	for j := range 4 {
+		for i, q := range []int{0, 2, 1, 3} { // 1 and 3 can be operands in memory
+			l.box[j][q] = at(boxes, 256*j+64*q)
+			if i < k.quarter {
+				l.box[j][q] = fix(l.box[j][q], move)
 			}
 		}
 	}
-	for i := range 4 {
-		m := operand.Mem{Base: frame, Disp: 512*k.units + 64*i}
-		w.index[i] = m
-		if k.index {
-			w.index[i] = fix(m, move)
+	l.timesH, l.timesHSum = symbol("multiples", 0), symbol("multiples", 8)
+	for i := range l.index {
+		l.index[i] = at(frame, k.stateSize()+64*i)
+		if k.fixed {
+			l.index[i] = fix(symbol("planes", 64*i), move)
 		}
 	}
-	w.mh, w.mc = symbol("multiples", 0), symbol("multiples", 8)
-	if k.matrix {
-		w.mh = fix(w.mh, func(c *build.Context, m, r operand.Op) { c.VPBROADCASTQ(m, r) })
-		w.mc = fix(w.mc, func(c *build.Context, m, r operand.Op) { c.VPBROADCASTQ(m, r) })
+	if k.fixed {
+		broadcast := func(c *build.Context, m, r operand.Op) { c.VPBROADCASTQ(m, r) }
+		l.timesH, l.timesHSum = fix(l.timesH, broadcast), fix(l.timesHSum, broadcast)
 	}
 	for i := range n {
-		w.temps = append(w.temps, avox.Vector(i, 64))
+		l.free = append(l.free, avox.Vector(i, 64))
 	}
-	return w
+	return l
 }
 
 func isMem(o operand.Op) bool { _, ok := o.(operand.Mem); return ok }
 
+// ops appends instructions to a stream.
 type ops struct {
 	*stream
-	r *wideRegs
+	l *layout
 }
 
+// load returns what is at m, which may be a register.
 func (o ops) load(m operand.Op) *value {
 	if !isMem(m) {
 		return &value{fixed: m}
@@ -109,8 +136,10 @@ func (o ops) load(m operand.Op) *value {
 	return o.do(-1, func(c *build.Context, out operand.Op, _ []operand.Op) { c.VMOVDQU64(m, out) })
 }
 
-type instr func(ops ...operand.Op)
+// An instr is a method of avo's context with several forms.
+type instr = func(ops ...operand.Op)
 
+// op2 appends an operation on two values, opMem one on a value and memory.
 func (o ops) op2(f func(c *build.Context) instr, a, b *value) *value {
 	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { f(c)(in[1], in[0], out) }, a, b)
 }
@@ -119,6 +148,8 @@ func (o ops) opMem(f func(c *build.Context) instr, a *value, m operand.Op) *valu
 	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { f(c)(m, in[0], out) }, a)
 }
 
+// unpack interleaves elements of n bits of the low or high halves of each 16
+// bytes of a and b.
 func (o ops) unpack(n int, high bool, a, b *value) *value {
 	return o.op2(func(c *build.Context) instr {
 		switch {
@@ -155,6 +186,7 @@ func (o ops) add(a, b *value) *value {
 	return o.op2(func(c *build.Context) instr { return c.VPADDD }, a, b)
 }
 
+// addWord and xorWord have the same word in memory for every lane.
 func (o ops) addWord(a *value, m operand.Mem) *value {
 	return o.opMem(func(c *build.Context) instr { return c.VPADDD_BCST }, a, m)
 }
@@ -163,6 +195,7 @@ func (o ops) xorWord(a *value, m operand.Mem) *value {
 	return o.opMem(func(c *build.Context) instr { return c.VPXORD_BCST }, a, m)
 }
 
+// times multiplies each byte by a matrix.
 func (o ops) times(a *value, m operand.Op) *value {
 	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) {
 		if isMem(m) {
@@ -193,11 +226,10 @@ func (o ops) look(t [4]operand.Op, p *value) *value {
 // planes returns the byte planes of two words.
 func (k *wide) planes(o ops, get func(word int) [2]*value, wa, wb int) [4]*value {
 	perm := func(i int, x [2]*value) *value {
-		if k.index {
-			ix := o.r.index[i]
+		if ix := o.l.index[i]; !isMem(ix) {
 			return o.do(0, func(c *build.Context, out operand.Op, in []operand.Op) { c.VPERMT2B(in[1], ix, out) }, x[0], x[1])
 		}
-		ix := o.load(o.r.index[i])
+		ix := o.load(o.l.index[i])
 		return o.do(0, func(c *build.Context, out operand.Op, in []operand.Op) { c.VPERMI2B(in[2], in[1], out) }, ix, x[0], x[1])
 	}
 	a := get(wa)
@@ -215,7 +247,7 @@ func (k *wide) round(o ops, st *[4][2]place, w [4]int, key [2]operand.Mem) {
 	p := k.planes(o, get, w[0], w[1])
 	var u [4]*value
 	for j := range 4 {
-		u[j] = o.look(o.r.box[j], p[j])
+		u[j] = o.look(o.l.box[j], p[j])
 	}
 	w0, w1, v0, v1 := o.mix(u)
 	t0 := [2]*value{o.unpack(16, false, w0, v0), o.unpack(16, true, w0, v0)}
@@ -234,6 +266,22 @@ func (k *wide) round(o ops, st *[4][2]place, w [4]int, key [2]operand.Mem) {
 	}
 }
 
+// mix returns the products of the MDS matrix and bytes u/h, as words in halves:
+// the low and high halves of w and v are to be unpacked.
+func (o ops) mix(u [4]*value) (w0, w1, v0, v1 *value) {
+	a, b := o.xor(u[0], u[3]), o.xor(u[1], u[2])
+	all := o.times(o.xor(a, b), o.l.timesHSum)
+	z0 := o.xor3(o.times(u[0], o.l.timesH), u[1], all)
+	z1 := o.xor3(o.times(u[3], o.l.timesH), b, all)
+	w0, w1 = o.unpack(8, false, z0, z1), o.unpack(8, true, z0, z1)
+	z2 := o.xor3(o.times(u[2], o.l.timesH), a, all)
+	h1 := o.times(u[1], o.l.timesH)
+	z3 := o.xor3(h1, o.xor(u[0], u[2]), all)
+	v0, v1 = o.unpack(8, false, z2, z3), o.unpack(8, true, z2, z3)
+	return w0, w1, v0, v1
+}
+
+// fetch returns what is at p.
 func (o ops) fetch(p place) *value {
 	if p.value != nil {
 		return p.value
@@ -241,6 +289,7 @@ func (o ops) fetch(p place) *value {
 	return o.load(p.mem)
 }
 
+// put makes v be what is at p.
 func (o ops) put(p *place, v *value) {
 	if p.value != nil {
 		p.value = v
@@ -276,6 +325,7 @@ func (o ops) xorRotate(p place, f *value) *value {
 	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { c.VPRORD(operand.U8(1), in[0], out) }, x)
 }
 
+// transpose transposes the 4x4 words in every 16 bytes.
 func (o ops) transpose(x [4]*value) [4]*value {
 	a, b := o.unpack(32, false, x[0], x[1]), o.unpack(32, false, x[2], x[3])
 	y0, y1 := o.unpack(64, false, a, b), o.unpack(64, true, a, b)
@@ -283,10 +333,11 @@ func (o ops) transpose(x [4]*value) [4]*value {
 	return [4]*value{y0, y1, o.unpack(64, false, a, b), o.unpack(64, true, a, b)}
 }
 
+// at returns the memory at a distance from a register.
 func at(base reg.GPPhysical, disp int) operand.Mem { return operand.Mem{Base: base, Disp: disp} }
 
-var labels int
-
+// loadUnit appends the beginning of a unit's work: input, pre, the transposition
+// and the whitening.
 func (k *wide) loadUnit(o ops, unit, key int, st *[4][2]place) {
 	for part := range 2 {
 		var x [4]*value
@@ -314,6 +365,7 @@ func (k *wide) loadUnit(o ops, unit, key int, st *[4][2]place) {
 	}
 }
 
+// storeUnit appends the end of a unit's work.
 func (k *wide) storeUnit(o ops, unit, key int, st *[4][2]place) {
 	for part := range 2 {
 		var x [4]*value
@@ -335,67 +387,97 @@ func (k *wide) storeUnit(o ops, unit, key int, st *[4][2]place) {
 	}
 }
 
-// place returns where the state of a unit is.
-func (k *wide) place(unit int) *[4][2]place {
-	var st [4][2]place
-	for w := range st {
-		for h := range st[w] {
-			st[w][h].mem = k.state(unit, w, h)
-		}
-	}
-	return &st
-}
-
-func (k *wide) inRegisters(c *build.Context, p *pool, r *wideRegs, in, out int) {
+// writtenOut returns all rounds of all units, the state in registers.
+func (k *wide) writtenOut(l *layout, in, out int) stream {
 	var all []stream
 	for u := range k.units {
 		var s stream
-		o := ops{&s, r}
-		st := k.place(u)
+		o, st := ops{&s, l}, k.place(u)
 		k.loadUnit(o, u, in, st)
-		for i := range 16 {
-			roles, n := [4]int{0, 1, 2, 3}, 8+2*i
-			if i&1 == 1 {
-				roles = [4]int{2, 3, 0, 1}
-			}
+		for r := range 16 {
+			key := 8 + 2*r
 			if k.decrypt {
-				n = 38 - 2*i
+				key = 38 - 2*r
 			}
-			k.round(o, st, roles, [2]operand.Mem{at(subkey, 4*n), at(subkey, 4*n+4)})
+			k.round(o, st, roles(r), [2]operand.Mem{at(subkey, 4*key), at(subkey, 4*key+4)})
 		}
 		k.storeUnit(o, u, out, st)
 		all = append(all, s)
 	}
-	p.write(c, k.name, stagger(k.lag, all...))
+	return stagger(k.lag, all...)
 }
 
-var constantsDone bool
-
-func constants(c *build.Context) {
-	if constantsDone {
-		return
+// doubleRound returns two rounds of all units, the state on the stack.
+func (k *wide) doubleRound(l *layout) stream {
+	var all []stream
+	for r := range 2 {
+		key := 8 * r
+		if k.decrypt {
+			key = 8 * (1 - r)
+		}
+		for u := range k.units {
+			var s stream
+			k.round(ops{&s, l}, k.place(u), roles(r), [2]operand.Mem{at(cursor, key), at(cursor, key+4)})
+			all = append(all, s)
+		}
 	}
-	constantsDone = true
+	if k.lag*k.units < len(all[0]) {
+		panic(k.name + ": a unit would begin a round before the end of the last one")
+	}
+	return stagger(k.lag, all...)
+}
+
+// ends returns f for each unit, one after the other.
+func (k *wide) ends(l *layout, f func(o ops, unit, key int, st *[4][2]place), key int) (s stream) {
+	for u := range k.units {
+		f(ops{&s, l}, u, key, k.place(u))
+	}
+	return s
+}
+
+// wideConstants writes the constants of the kernels, once.
+func wideConstants(c *build.Context) {
 	pairs := [4][2]int{{0, 1}, {2, 3}, {3, 0}, {1, 2}}
 	global(c, "planes", 256, func(i int) int {
 		lane, q := i>>4&3, i&7
 		return 64*(q>>2) + 16*lane + 4*(q&3) + pairs[i>>6][i>>3&1]
 	})
-	c.StaticGlobal("multiples")
-	c.DataAttributes(attr.RODATA | attr.NOPTR)
-	c.AddDatum(0, operand.U64(matrix(half, mdsField)))
-	c.AddDatum(8, operand.U64(matrix(halfSum, mdsField)))
+	matrices(c, "multiples", mdsField, half, halfSum)
+}
+
+const wideSignature = "func(boxes *[1024]byte, k *[40]uint32, dst, src, pre, post *byte, batches int)"
+
+// wideDocs returns the documentation of a kernel's declaration.
+func wideDocs(name string, decrypt bool, blocks int, factor string) []string {
+	verb := "encrypts"
+	if decrypt {
+		verb = "decrypts"
+	}
+	return []string{
+		fmt.Sprintf("%s %s batches of %d blocks of src into dst, with those of", name, verb, blocks),
+		"pre added before and those of post after where they are not nil. boxes are the four",
+		fmt.Sprintf("boxes %s. There must be at least one batch.", factor),
+	}
 }
 
 func (k *wide) generate(c *build.Context) {
-	constants(c)
-	r := k.registers()
-	bytes := 512 * k.units
+	if k.units == 1 && !k.decrypt {
+		wideConstants(c)
+	}
+	labels = 0
+	l := k.layout()
+	p := &pool{vectors: l.free, masks: masks, copy: copyWide}
 	c.Function(k.name)
-	c.SignatureExpr("func(boxes *[1024]byte, k *[40]uint32, dst, src, pre, post *byte, batches int)")
+	c.SignatureExpr(wideSignature)
+	c.Doc(wideDocs(k.name, k.decrypt, 32*k.units, "times h = 1/x, from a multiple of 64 bytes on")...)
 	c.Pragma("noescape")
-	local := c.AllocLocal(bytes + 256 + 56)
-	p := &pool{temps(r), []operand.Op{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5, reg.K6, reg.K7}, func(c *build.Context, from, to operand.Op) { c.VMOVDQA64(from, to) }, 0, 0}
+	size := k.stateSize()
+	if !k.fixed {
+		size += 256
+	}
+	local := c.AllocLocal(size + 56)
+	k.comments(c, len(l.free))
+
 	c.Load(c.Param("boxes"), boxes)
 	c.Load(c.Param("k"), subkey)
 	c.Load(c.Param("dst"), dst)
@@ -405,87 +487,92 @@ func (k *wide) generate(c *build.Context) {
 	c.Load(c.Param("batches"), batch)
 	c.LEAQ(local.Offset(56), frame)
 	c.ANDQ(operand.I8(-64), frame)
-	for i := range 4 {
-		c.VMOVDQU64(symbol("planes", 64*i), reg.Z0)
-		c.VMOVDQA64(reg.Z0, operand.Mem{Base: frame, Disp: bytes + 64*i})
+	if !k.fixed {
+		c.Comment("Constants to where they are aligned.")
+		for i := range 4 {
+			c.VMOVDQU64(symbol("planes", 64*i), reg.Z0)
+			c.VMOVDQA64(reg.Z0, l.index[i])
+		}
 	}
-	for _, f := range r.load {
-		f(c)
+	for _, load := range l.load {
+		load(c)
 	}
 	in, out, first, step := 0, 4, 8, 4
 	if k.decrypt {
 		in, out, first, step = 4, 0, 36, -4
 	}
 	c.Label("next")
-	var s stream
-	o := ops{&s, r}
-	for u := range k.units {
-		if !k.inRegs {
-			k.loadUnit(o, u, in, k.place(u))
-		}
-	}
 	if k.inRegs {
-		k.inRegisters(c, p, r, in, out)
+		p.write(c, k.name, k.writtenOut(l, in, out))
 	} else {
-		p.write(c, k.name+" load", s)
+		p.write(c, k.name, k.ends(l, k.loadUnit, in))
 		c.LEAQ(at(subkey, 4*first), cursor)
 		c.MOVL(operand.U32(8), loops.As32())
 		c.Label("rounds")
-		var all []stream
-		for i := range 2 {
-			roles, key := [4]int{0, 1, 2, 3}, 8*i
-			if i == 1 {
-				roles = [4]int{2, 3, 0, 1}
-			}
-			if k.decrypt {
-				key = 8 * (1 - i)
-			}
-			for u := range k.units {
-				var s stream
-				k.round(ops{&s, r}, k.place(u), roles, [2]operand.Mem{at(cursor, key), at(cursor, key+4)})
-				all = append(all, s)
-			}
-		}
-		p.write(c, k.name+" rounds", stagger(k.lag, all...))
+		p.write(c, k.name, k.doubleRound(l))
 		c.ADDQ(operand.I8(4*step), cursor)
 		c.DECL(loops.As32())
 		c.JNZ(operand.LabelRef("rounds"))
-		s = nil
-		o = ops{&s, r}
-		for u := range k.units {
-			k.storeUnit(o, u, out, k.place(u))
-		}
-		p.write(c, k.name+" store", s)
+		p.write(c, k.name, k.ends(l, k.storeUnit, out))
 	}
-	advance(c, bytes)
-	c.Comment("Leave nothing of key and state behind.")
-	for i := range 32 {
-		x := avox.Vector(i, 16)
-		if i < 16 {
-			c.VPXOR(x, x, x)
-		} else {
-			c.VPXORD(avox.Vector(i, 64), avox.Vector(i, 64), avox.Vector(i, 64))
-		}
+	bytes := 512 * k.units
+	c.ADDQ(operand.U32(bytes), dst)
+	c.ADDQ(operand.U32(bytes), src)
+	for _, r := range []reg.GPPhysical{pre, post} {
+		ifAny(c, r, func() { c.ADDQ(operand.U32(bytes), r) })
 	}
-	for i := 0; i < bytes; i += 64 {
-		c.VMOVDQA64(reg.Z0, operand.Mem{Base: frame, Disp: i})
+	c.DECQ(batch)
+	c.JNZ(operand.LabelRef("next"))
+	wipeWide(c, 32)
+	for i := 0; i < k.stateSize(); i += 64 {
+		c.VMOVDQA64(reg.Z0, at(frame, i))
 	}
 	c.VZEROUPPER()
 	c.RET()
 	if stats {
-		fmt.Println(k.name, "most temporaries", p.most, "of", len(p.vectors), "copies", p.copies)
+		fmt.Printf("%s: %d of %d registers for values, %d copies\n", k.name, p.most, len(p.vectors), p.copies)
 	}
 }
 
-var stats bool
-
-func temps(r *wideRegs) []operand.Op { return r.temps }
-
-func wides(k wide) (l []function) {
-	for _, verb := range []string{"encrypt", "decrypt"} {
-		x := k
-		x.name, x.decrypt = fmt.Sprintf("%sAVX512x%d", verb, 32*k.units), verb == "decrypt"
-		l = append(l, &x)
+// comments writes the head of the function's body.
+func (k *wide) comments(c *build.Context, free int) {
+	where := fmt.Sprintf("Each unit's state is in %d bytes of stack, and begins a round %d instructions behind the unit before.", 512, k.lag)
+	switch {
+	case k.inRegs && k.units == 1:
+		where = "Its state is in registers."
+	case k.inRegs:
+		where = fmt.Sprintf("Their states are in registers; the second is %d instructions behind the first.", k.lag)
 	}
-	return l
+	c.Comment(
+		"Registers: AX boxes, BX subkeys, CX post, DX pre, SI src, DI dst, R8 stack, R9 batches left, R10 and R11",
+		fmt.Sprintf("subkeys and double rounds of a loop. %d vectors take turns in Z0 and up, masks in K1 to K7; the others have", free),
+		fmt.Sprintf("%d of 4 quarters of each box%s. All are clobbered.", k.quarter, map[bool]string{true: " and constants"}[k.fixed]),
+		fmt.Sprintf("Units of 32 blocks in flight: %d. %s", k.units, where),
+		"A word of the state of a unit is two vectors: word i of lane l of 16 bytes in the first is of block 4*i+l, in",
+		"the second of block 16+4*i+l. A round of a unit is 61 operations on vectors: 8 to make planes of the bytes",
+		"of two words (eight bytes of the first and eight of the second in each lane), 16 to look them up, 13 for the",
+		"MDS matrix, 8 to make words of planes, 16 for the rest.",
+	)
+}
+
+// masks are the mask registers for values.
+var masks = []operand.Op{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5, reg.K6, reg.K7}
+
+func copyWide(c *build.Context, from, to operand.Op) { c.VMOVDQA64(from, to) }
+
+// wipeWide clears the first n vector registers and the masks.
+func wipeWide(c *build.Context, n int) {
+	c.Comment("Leave nothing of key and state behind.")
+	for i := range n {
+		if i < 16 {
+			x := avox.Vector(i, 16)
+			c.VPXOR(x, x, x)
+		} else {
+			z := avox.Vector(i, 64)
+			c.VPXORD(z, z, z)
+		}
+	}
+	for _, m := range masks {
+		c.KXORQ(m, m, m)
+	}
 }

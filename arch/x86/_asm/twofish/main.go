@@ -1,4 +1,6 @@
 // This program writes the Twofish kernels for amd64 and their Go declarations.
+//
+// With -stats it prints how many registers the vector kernels need.
 package main
 
 import (
@@ -27,6 +29,8 @@ var passes = pass.Concat(
 // whatever was typed, so that the output does not depend on that.
 var command = []string{"go", "-C", "../_asm", "run", "./twofish", "-out", "../twofish"}
 
+var stats bool
+
 // A function is what can write itself.
 type function interface{ generate(c *build.Context) }
 
@@ -35,15 +39,15 @@ func main() {
 	log.SetPrefix("twofish: ")
 	flags := flag.NewFlagSet("twofish", flag.ExitOnError) // avo has put its own into the default one
 	out := flags.String("out", ".", "directory to write to")
-	flags.BoolVar(&stats, "stats", false, "print")
+	flags.BoolVar(&stats, "stats", false, "print how many registers kernels need")
 	flags.Parse(os.Args[1:])
-	for name, functions := range files() {
+	for _, f := range files() {
 		c := build.NewContext()
 		c.ConstraintExpr("amd64,!purego")
-		for _, f := range functions {
+		for _, f := range f.functions {
 			f.generate(c)
 		}
-		if err := write(c, *out, name); err != nil {
+		if err := write(c, *out, f.name); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -71,6 +75,7 @@ func write(c *build.Context, dir, name string) error {
 	return nil
 }
 
+// group returns functions of one type as what they are.
 func group[F function](l ...F) (all []function) {
 	for _, f := range l {
 		all = append(all, f)
@@ -78,24 +83,29 @@ func group[F function](l ...F) (all []function) {
 	return all
 }
 
-// files returns the functions of each pair of output files.
-func files() map[string][]function {
-	return map[string][]function{
-		"scalar": slices.Concat(
+// A file is one pair of output files.
+type file struct {
+	name      string
+	functions []function
+}
+
+func files() []file {
+	return []file{
+		{"scalar", slices.Concat(
 			scalars("X86", 1), scalars("X86", 3), scalars("X86", 4),
 			scalars("BMI", 1), scalars("BMI", 3), scalars("BMI", 4),
-		),
-		"avx2": slices.Concat(
+		)},
+		{"avx2", slices.Concat(
 			middles(middle{units: 1}), middles(middle{units: 2}),
 			group(permute{}),
-		),
-		"avx512": slices.Concat(
-			wides(wide{units: 1, table: 2, index: true, matrix: true, inRegs: true}),
+		)},
+		{"avx512", slices.Concat(
+			wides(wide{units: 1, quarter: 2, fixed: true, inRegs: true}),
 			wides(wide{units: 2, lag: 50, inRegs: true}),
-			wides(wide{units: 4, lag: 20, table: 2}),
-			wides(wide{units: 8, lag: 16, table: 2}),
+			wides(wide{units: 4, lag: 20, quarter: 2}),
+			wides(wide{units: 8, lag: 16, quarter: 2}),
 			group(&setUp{2}, &setUp{3}, &setUp{4}),
 			group(tables512{}),
-		),
+		)},
 	}
 }

@@ -72,11 +72,21 @@ func global(c *build.Context, name string, size int, f func(i int) int) {
 	}
 }
 
+// matrices writes multiplications as matrices.
+func matrices(c *build.Context, name string, field int, multiples ...int) {
+	c.StaticGlobal(name)
+	c.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i, m := range multiples {
+		c.AddDatum(8*i, operand.U64(matrix(m, field)))
+	}
+}
+
 // symbol returns the address of a constant.
 func symbol(name string, disp int) operand.Mem {
 	return operand.NewDataAddr(operand.Symbol{Name: name, Static: true}, disp)
 }
 
+// setUpConstants writes the constants of the key set-up.
 func setUpConstants(c *build.Context) {
 	global(c, "permutations", 512, func(i int) int { return permuted(i>>8, i&255) })
 	global(c, "permutedPlaces", 128, func(i int) int {
@@ -115,7 +125,7 @@ func (k *setUp) generate(c *build.Context) {
 	c.Load(c.Param("k"), subkey)
 	c.Load(c.Param("key"), key)
 
-	r := &wideRegs{mh: symbol("multiples", 0), mc: symbol("multiples", 8)}
+	l := &layout{timesH: symbol("multiples", 0), timesHSum: symbol("multiples", 8)}
 	var q [2][4]operand.Op
 	n := 31
 	for i := range q {
@@ -125,11 +135,11 @@ func (k *setUp) generate(c *build.Context) {
 			n--
 		}
 	}
-	half := avox.Vector(n, 64)
+	h := avox.Vector(n, 64)
 	n--
-	c.VPBROADCASTQ(r.mh, half)
-	r.mh = half
-	p := &pool{masks: []operand.Op{reg.K1, reg.K2, reg.K3, reg.K4, reg.K5, reg.K6, reg.K7}, copy: func(c *build.Context, from, to operand.Op) { c.VMOVDQA64(from, to) }}
+	c.VPBROADCASTQ(l.timesH, h)
+	l.timesH = h
+	p := &pool{masks: masks, copy: copyWide}
 	for i := range n + 1 {
 		p.vectors = append(p.vectors, avox.Vector(i, 64))
 	}
@@ -169,6 +179,7 @@ func (k *setUp) generate(c *build.Context) {
 		w := o.do(-1, func(c *build.Context, out operand.Op, _ []operand.Op) { load(c, out) })
 		return o.opMem(func(c *build.Context) instr { return c.VPSHUFB }, w, symbol("keyBytes", 64*j))
 	}
+	// start is the first step, on a fixed vector.
 	start := func(o ops, m operand.Op, key *value) *value {
 		if isMem(m) {
 			return o.opMem(func(c *build.Context) instr { return c.VPXORD }, key, m)
@@ -180,7 +191,7 @@ func (k *setUp) generate(c *build.Context) {
 	for j := range 4 {
 		for quarter := range 4 {
 			var s stream
-			o := ops{&s, r}
+			o := ops{&s, l}
 			var v *value
 			for i := k.words - 1; i >= 0; i-- {
 				// The list of the boxes is the words S from the last to the first.
@@ -193,7 +204,7 @@ func (k *setUp) generate(c *build.Context) {
 				}
 				v = o.look(q[permutation[j][i]], v)
 			}
-			v = o.times(v, r.mh)
+			v = o.times(v, l.timesH)
 			m := at(boxes, 256*j+64*quarter)
 			o.effect(func(c *build.Context, in []operand.Op) { c.VMOVDQU64(in[0], m) }, v)
 			all = append(all, s)
@@ -207,7 +218,7 @@ func (k *setUp) generate(c *build.Context) {
 	p.vectors = p.vectors[:14] // of which all have a name for their low half with AVX2
 	for j := range 4 {
 		var s stream
-		o := ops{&s, r}
+		o := ops{&s, l}
 		var v *value
 		for i := k.words - 1; i >= 0; i-- {
 			kb := keyByte(o, j, func(c *build.Context, out operand.Op) { c.VPBROADCASTQ(at(key, 8*i), out) })
@@ -218,22 +229,18 @@ func (k *setUp) generate(c *build.Context) {
 			}
 			v = o.look(q[permutation[j][i]], v)
 		}
-		u[j] = o.times(v, r.mh)
+		u[j] = o.times(v, l.timesH)
 		all = append(all, s)
 	}
 	s := stagger(1, all...)
-	o := ops{&s, r}
+	o := ops{&s, l}
 	w0, w1, v0, v1 := o.mix(u)
 	for t, x := range [4][2]*value{{w0, v0}, {w0, v0}, {w1, v1}, {w1, v1}} {
 		d := o.unpack(16, t&1 == 1, x[0], x[1])
 		o.subkeys(t, d)
 	}
 	p.write(c, "subkeys", s)
-	c.Comment("Leave nothing of the key behind.")
-	for i := range n + 1 {
-		z := avox.Vector(i, 64)
-		c.VPXORD(z, z, z)
-	}
+	wipeWide(c, n+1)
 	c.VMOVDQU(reg.X0, local)
 	c.VZEROUPPER()
 	c.RET()
@@ -260,32 +267,17 @@ func (o ops) subkeys(t int, d *value) {
 	}, d)
 }
 
-// mix returns the products of the MDS matrix and bytes u/h, as words in halves:
-// the low and high halves of w and v are to be unpacked.
-func (o ops) mix(u [4]*value) (w0, w1, v0, v1 *value) {
-	a, b := o.xor(u[0], u[3]), o.xor(u[1], u[2])
-	all := o.times(o.xor(a, b), o.r.mc)
-	z0 := o.xor3(o.times(u[0], o.r.mh), u[1], all)
-	z1 := o.xor3(o.times(u[3], o.r.mh), b, all)
-	w0, w1 = o.unpack(8, false, z0, z1), o.unpack(8, true, z0, z1)
-	z2 := o.xor3(o.times(u[2], o.r.mh), a, all)
-	h1 := o.times(u[1], o.r.mh)
-	z3 := o.xor3(h1, o.xor(u[0], u[2]), all)
-	v0, v1 = o.unpack(8, false, z2, z3), o.unpack(8, true, z2, z3)
-	return w0, w1, v0, v1
-}
-
 // A tables512 makes the tables of the narrow kernels.
 type tables512 struct{}
 
 func (tables512) generate(c *build.Context) {
 	global(c, "entryOrder", 64, func(i int) int { return 16*(i>>2&3) + 4*(i>>4) + i&3 })
-	c.StaticGlobal("entryMultiples")
-	c.DataAttributes(attr.RODATA | attr.NOPTR)
 	entries := []int{0x01, 0x5b, 0xef}
-	for i, m := range entries {
-		c.AddDatum(8*i, operand.U64(matrix(multiply(2, m, mdsField), mdsField)))
+	var overH []int // 2 is x
+	for _, m := range entries {
+		overH = append(overH, multiply(2, m, mdsField))
 	}
+	matrices(c, "entryMultiples", mdsField, overH...)
 	c.Function("tablesAVX512")
 	c.SignatureExpr("func(tables *[1024]uint32, boxes *[1024]byte)")
 	c.Doc("tablesAVX512 makes the tables of the narrow kernels from the boxes, times h: each entry", "is a column of the MDS matrix times the box's value.")
@@ -293,14 +285,14 @@ func (tables512) generate(c *build.Context) {
 	out := dst
 	c.Load(c.Param("tables"), out)
 	c.Load(c.Param("boxes"), boxes)
-	r := &wideRegs{}
+	l := &layout{}
 	order, times := avox.Vector(31, 64), map[int]operand.Op{}
 	c.VMOVDQU64(symbol("entryOrder", 0), order)
 	for i, m := range entries {
 		times[m] = avox.Vector(30-i, 64)
 		c.VPBROADCASTQ(symbol("entryMultiples", 8*i), times[m])
 	}
-	p := &pool{copy: func(c *build.Context, from, to operand.Op) { c.VMOVDQA64(from, to) }}
+	p := &pool{copy: copyWide}
 	for i := range 28 {
 		p.vectors = append(p.vectors, avox.Vector(i, 64))
 	}
@@ -308,7 +300,7 @@ func (tables512) generate(c *build.Context) {
 	for j := range 4 {
 		for quarter := range 4 {
 			var s stream
-			o := ops{&s, r}
+			o := ops{&s, l}
 			m := at(boxes, 256*j+64*quarter)
 			u := o.do(-1, func(c *build.Context, out operand.Op, _ []operand.Op) { c.VPERMB(m, order, out) })
 			product := map[int]*value{}
@@ -332,11 +324,7 @@ func (tables512) generate(c *build.Context) {
 		}
 	}
 	p.write(c, "tables", stagger(6, all...))
-	c.Comment("Leave nothing of the key behind.")
-	for i := range 28 {
-		z := avox.Vector(i, 64)
-		c.VPXORD(z, z, z)
-	}
+	wipeWide(c, 28)
 	c.VZEROUPPER()
 	c.RET()
 }

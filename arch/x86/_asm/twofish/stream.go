@@ -26,6 +26,7 @@ type inst struct {
 // A stream is a sequence of instructions.
 type stream []inst
 
+// do appends an instruction and returns its result.
 func (s *stream) do(tied int, write func(c *build.Context, out operand.Op, in []operand.Op), in ...*value) *value {
 	v := &value{}
 	*s = append(*s, inst{v, in, tied, write})
@@ -60,7 +61,7 @@ func stagger(lag int, streams ...stream) (merged stream) {
 type pool struct {
 	vectors, masks []operand.Op
 	copy           func(c *build.Context, from, to operand.Op)
-	copies, most   int
+	copies, most   int // written, and vectors in use at a time
 }
 
 // write gives registers to the values of a stream and writes it. Nothing lives
@@ -76,7 +77,7 @@ func (p *pool) write(c *build.Context, name string, s stream) {
 	at := map[*value]operand.Op{}
 	take := func(mask bool, i int) operand.Op {
 		if len(free[mask]) == 0 {
-			panic(tooFew(fmt.Sprintf("%s: no register left at instruction %d of %d", name, i, len(s))))
+			panic(fmt.Sprintf("%s: no register left at instruction %d of %d", name, i, len(s)))
 		}
 		r := free[mask][0]
 		free[mask] = free[mask][1:]
@@ -144,5 +145,3 @@ func (p *pool) write(c *build.Context, name string, s stream) {
 		in.write(c, out, operands)
 	}
 }
-
-type tooFew string
