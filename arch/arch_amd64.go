@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/arch/x86/aes"
+	"github.com/seed-25a2b25a/nway/arch/x86/camellia"
 	"github.com/seed-25a2b25a/nway/arch/x86/serpent"
 	"github.com/seed-25a2b25a/nway/arch/x86/twofish"
 )
@@ -14,6 +15,7 @@ import (
 func algs() []algapi.Alg {
 	return slices.Concat(
 		aes.Algs(),
+		camellia.Algs(),
 		serpent.Algs(),
 		twofish.Algs(),
 	)

@@ -250,3 +250,8 @@ func crypt3(rk []uint64, dst, src *[48]byte) {
 	binary.BigEndian.PutUint64(dst[32:], r2^k[6])
 	binary.BigEndian.PutUint64(dst[40:], l2^k[7])
 }
+
+// Tables returns the tables of F, the S-boxes and P in one, for code that is not
+// written in Go: what byte j of a word gives, byte 0 being the most significant,
+// is in the j-th. They must not be written to.
+func Tables() *[8][256]uint64 { return tables }

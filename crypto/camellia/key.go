@@ -63,6 +63,12 @@ var (
 // the number of groups of six rounds, 3 or 4. Any other length leaves both as
 // they were and is a KeySizeError.
 func ExpandKey(enc, dec *RoundKeys, key []byte) (groups int, err error) {
+	return ExpandKeyBy(func(x uint64) uint64 { return f(tables, x) }, enc, dec, key)
+}
+
+// ExpandKeyBy is ExpandKey with the function F, on a word that the subkey has
+// been added to, given by the caller. It is constant-time if f is.
+func ExpandKeyBy(f func(x uint64) uint64, enc, dec *RoundKeys, key []byte) (groups int, err error) {
 	switch len(key) {
 	case 16, 24, 32:
 	default:
@@ -79,15 +85,15 @@ func ExpandKey(enc, dec *RoundKeys, key []byte) (groups int, err error) {
 		r = load(key[16:])
 	}
 	a := word{l.hi ^ r.hi, l.lo ^ r.lo}
-	a.lo ^= f(tables, a.hi^sigma1)
-	a.hi ^= f(tables, a.lo^sigma2)
+	a.lo ^= f(a.hi ^ sigma1)
+	a.hi ^= f(a.lo ^ sigma2)
 	a.hi ^= l.hi
 	a.lo ^= l.lo
-	a.lo ^= f(tables, a.hi^sigma3)
-	a.hi ^= f(tables, a.lo^sigma4)
+	a.lo ^= f(a.hi ^ sigma3)
+	a.hi ^= f(a.lo ^ sigma4)
 	b := word{a.hi ^ r.hi, a.lo ^ r.lo}
-	b.lo ^= f(tables, b.hi^sigma5)
-	b.hi ^= f(tables, b.lo^sigma6)
+	b.lo ^= f(b.hi ^ sigma5)
+	b.hi ^= f(b.lo ^ sigma6)
 	words[wordL], words[wordR], words[wordA], words[wordB] = l, r, a, b
 
 	pairs := longKey[:]
