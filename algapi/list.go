@@ -38,8 +38,8 @@ type Info struct {
 	Template     string        `json:"template,omitempty"` // of an instance
 }
 
-// List describes every driver and every instance built so far, by name and
-// falling priority. It runs no tests.
+// List describes every driver and every instance built so far, by name and in the
+// order in which a lookup prefers them. It runs no tests.
 func (r *Registry) List() []Info {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,6 +61,12 @@ func (r *Registry) List() []Info {
 		}
 		if d := b.Priority - a.Priority; d != 0 {
 			return d
+		}
+		if (a.Template == "") != (b.Template == "") { // as lookups prefer them
+			if a.Template == "" {
+				return -1
+			}
+			return 1
 		}
 		return strings.Compare(a.Driver, b.Driver)
 	})

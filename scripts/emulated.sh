@@ -17,9 +17,9 @@ qemu() {
 # What a model of CPU must be able to run, so that nothing is skipped in silence.
 required() {
 	case $1 in
-	amd64:Nehalem) echo serpent-sse2 ;;
-	amd64:SandyBridge) echo serpent-sse2,serpent-avx ;;
-	amd64:Haswell) echo serpent-sse2,serpent-avx,serpent-avx2 ;;
+	amd64:Nehalem) echo serpent-sse2,twofish-3way ;;
+	amd64:SandyBridge) echo serpent-sse2,twofish-3way,serpent-avx,aes-aesni ;;
+	amd64:Haswell) echo serpent-sse2,twofish-3way,serpent-avx,aes-aesni,serpent-avx2,twofish-avx2,camellia-aesni-avx2 ;;
 	esac
 }
 
