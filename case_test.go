@@ -225,6 +225,9 @@ func TestCase9XTSDataUnits(t *testing.T) {
 			if a.Kind != algapi.KindSkcipher || strings.HasPrefix(name, "xts(") || strings.HasPrefix(name, "cts(") {
 				continue
 			}
+			if _, err := nway.Default().Lookup(a.Driver, algapi.Query{}); errors.Is(err, algapi.ErrUnavailable) {
+				continue
+			}
 			sizes := a.KeySizes.List()
 			s, err := a.NewSkcipher(count(sizes[len(sizes)-1]))
 			require.NoError(t, err)
