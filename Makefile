@@ -6,7 +6,7 @@ EMULATED := arm64 arm s390x amd64:Nehalem amd64:SandyBridge amd64:Haswell
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20000x
 
-.PHONY: all build run test matrix fmt vet staticcheck unit race fuzz emulated generate check-generate peers clean
+.PHONY: all build run test matrix fmt vet staticcheck unit race fuzz emulated generate check-generate peers race-peers clean
 
 all: build
 
@@ -60,8 +60,13 @@ generate:
 check-generate:
 	@sh scripts/check-generate.sh
 
-# Races other libraries; needs their C headers, see tcrypt/_peers/README.md.
+# A helper through which nway speed --peers measures other libraries. It needs
+# their C headers, see tcrypt/_peers/README.md.
 peers:
+	@sh tcrypt/_peers/build.sh bin/nway-peers
+
+# Races them: every contest, and the ratios that are promised.
+race-peers:
 	cd tcrypt/_peers && $(GO) run .
 
 clean:

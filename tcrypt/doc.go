@@ -1,9 +1,19 @@
-// Package tcrypt measures the speed of the algorithms in a registry.
+// Package tcrypt measures the speed of the algorithms in a registry and prints it in
+// the forms of table that this field uses.
 //
 // It is for programs that print speed tables. [Plan] turns names, key sizes and
-// message sizes into jobs, one for each cell of a table, and a [Meter] runs them.
+// message sizes into jobs, one for each cell of a table, a [Meter] runs them, and a
+// [Layout] prints them: for people, as JSON or a page with charts, or as the kernel's
+// tcrypt module, libgcrypt's bench-slope, nettle-benchmark and cryptsetup do.
+//
 // Figures are comparable within one run on one machine and not beyond: jobs of
 // one group take turns in short rounds, so that a change of the clock or a noisy
-// neighbour meets all of them, and a figure is the median of its rounds. Keys are
-// set up beforehand and are no part of a figure.
+// neighbour meets all of them. A figure is the median of its rounds, and half the
+// distance of their quartiles is its spread; a ratio is the median of the ratios
+// within the rounds. Cycles are counted by a clock that is estimated in the same
+// rounds. Keys are set up beforehand and are no part of a figure.
+//
+// Nothing has a figure that failed or took no time that can be measured.
+//
+// Other libraries run in another process, see [Libraries].
 package tcrypt

@@ -2,6 +2,7 @@ package tcrypt_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,6 +24,15 @@ type machine struct {
 	now time.Time
 	hz  float64
 	log []string
+
+	adds float64 // independent additions a cycle; 0 means 4
+}
+
+func (m *machine) wide() float64 {
+	if m.adds == 0 {
+		return 4
+	}
+	return m.adds
 }
 
 func (m *machine) pass(d time.Duration) { m.now = m.now.Add(d) }
@@ -30,8 +40,9 @@ func (m *machine) pass(d time.Duration) { m.now = m.now.Add(d) }
 func (m *machine) meter(rounds int) tcrypt.Meter {
 	return tcrypt.Meter{
 		Time: time.Duration(rounds) * time.Millisecond, Rounds: rounds,
-		Now:  func() time.Time { return m.now },
-		Spin: func(n int) { m.pass(time.Duration(float64(n) / m.hz * 1e9)) },
+		Now:    func() time.Time { return m.now },
+		Spin:   func(n int) { m.pass(time.Duration(float64(n) / m.hz * 1e9)) },
+		Spread: func(n int) { m.pass(time.Duration(float64(n) / m.hz * 1e9 / m.wide())) },
 	}
 }
 
@@ -50,36 +61,33 @@ func (m *machine) job(driver string, group, size int, cost time.Duration) tcrypt
 
 func TestMeasure(t *testing.T) {
 	m := &machine{hz: 2e9}
-	rows, err := m.meter(5).Measure([]tcrypt.Job{
+	run, err := m.meter(5).Measure(context.Background(), []tcrypt.Job{
 		m.job("slow", 1, 1024, time.Microsecond),
 		m.job("fast", 1, 1024, 250*time.Nanosecond),
 		m.job("other", 2, 16, 3*time.Millisecond), // longer than its share of the time
 	})
 	require.NoError(t, err)
-	require.Len(t, rows, 3)
+	require.Len(t, run.Rows, 3)
 	for i, want := range []struct {
 		driver      string
 		mib, cycles float64
 	}{{"slow", 1e6 / 1024, 2000. / 1024}, {"fast", 4e6 / 1024, 500. / 1024}, {"other", 16 / 3e-3 / (1 << 20), 6e6 / 16}} {
-		require.Equal(t, want.driver, rows[i].Driver)
-		require.InEpsilon(t, want.mib, rows[i].MiBPerS, 1e-6)
-		require.NotNil(t, rows[i].CyclesPerByte)
-		require.InEpsilon(t, want.cycles, *rows[i].CyclesPerByte, 1e-3)
+		require.Equal(t, want.driver, run.Rows[i].Driver)
+		require.InEpsilon(t, want.mib, run.Rows[i].MiBPerS, 1e-6)
+		require.NotNil(t, run.Rows[i].CyclesPerByte)
+		require.InEpsilon(t, want.cycles, *run.Rows[i].CyclesPerByte, 1e-3)
 	}
 }
 
 // TestTurns checks that jobs of one group take turns, and groups do not mix.
 func TestTurns(t *testing.T) {
 	m := &machine{hz: 1e9}
-	_, err := m.meter(4).Measure([]tcrypt.Job{
+	_, err := m.meter(4).Measure(context.Background(), []tcrypt.Job{
 		m.job("a", 1, 16, time.Millisecond), m.job("b", 1, 16, time.Millisecond), m.job("c", 2, 16, time.Millisecond),
 	})
 	require.NoError(t, err)
-	// One run each to calibrate; then every round begins with another job.
-	require.Equal(t, "ab ab ba ab ba c cccc", strings.Join([]string{
-		strings.Join(m.log[0:2], ""), strings.Join(m.log[2:4], ""), strings.Join(m.log[4:6], ""), strings.Join(m.log[6:8], ""),
-		strings.Join(m.log[8:10], ""), strings.Join(m.log[10:11], ""), strings.Join(m.log[11:], ""),
-	}, " "))
+	// Two runs each to calibrate; then every round begins with another job.
+	require.Equal(t, "aabb"+"ab"+"ba"+"ab"+"ba"+"cc"+"cccc", strings.Join(m.log, ""))
 }
 
 func TestMedianOfRounds(t *testing.T) {
@@ -94,10 +102,10 @@ func TestMedianOfRounds(t *testing.T) {
 		m.pass(time.Duration(n) * cost)
 		return nil
 	}
-	rows, err := m.meter(11).Measure([]tcrypt.Job{j})
+	run, err := m.meter(11).Measure(context.Background(), []tcrypt.Job{j})
 	require.NoError(t, err)
-	require.InEpsilon(t, 1e6/(1<<20), rows[0].MiBPerS, 1e-6)
-	require.InEpsilon(t, 1000, *rows[0].CyclesPerByte, 1e-3)
+	require.InEpsilon(t, 1e6/(1<<20), run.Rows[0].MiBPerS, 1e-6)
+	require.InEpsilon(t, 1000, *run.Rows[0].CyclesPerByte, 1e-3)
 }
 
 func TestNoInventedNumbers(t *testing.T) {
@@ -106,7 +114,7 @@ func TestNoInventedNumbers(t *testing.T) {
 		"error": func(*machine, int, int) error { return broken },
 		"later error": func(m *machine, calls, n int) error {
 			m.pass(time.Second)
-			return map[bool]error{true: broken}[calls > 3]
+			return map[bool]error{true: broken}[calls > 4]
 		},
 		"no time": func(*machine, int, int) error { return nil },
 		"no time later": func(m *machine, calls, n int) error {
@@ -115,22 +123,37 @@ func TestNoInventedNumbers(t *testing.T) {
 			}
 			return nil
 		},
+		"no time: the clock steps back": func(m *machine, _, n int) error { m.pass(-time.Second); return nil },
+		"no time: the clock steps back later": func(m *machine, calls, n int) error {
+			m.pass(map[bool]time.Duration{true: -time.Second, false: time.Second}[calls == 4])
+			return nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &machine{hz: 1e9}
 			bad := m.job("bad", 1, 16, 0)
 			calls := 0
 			bad.Run = func(n int) error { calls++; return run(m, calls, n) }
-			rows, err := m.meter(5).Measure([]tcrypt.Job{m.job("good", 1, 16, time.Millisecond), bad, m.job("next", 2, 16, time.Millisecond)})
+			run, err := m.meter(5).Measure(context.Background(), []tcrypt.Job{m.job("good", 1, 16, time.Millisecond), bad, m.job("next", 2, 16, time.Millisecond)})
 			require.ErrorContains(t, err, "bad enc, key of 128 bits, 16 bytes: ")
 			if strings.Contains(name, "error") {
 				require.ErrorIs(t, err, broken)
 			} else {
 				require.ErrorContains(t, err, "no time that can be measured")
 			}
-			require.Len(t, rows, 2)
-			require.Equal(t, "good", rows[0].Driver)
-			require.Equal(t, "next", rows[1].Driver)
+			require.Len(t, run.Rows, 3)
+			for i, r := range run.Rows {
+				require.Equal(t, []string{"good", "bad", "next"}[i], r.Driver)
+				if r.Driver == "bad" {
+					require.Error(t, r.Err)
+					require.Zero(t, r.MiBPerS)
+					require.Nil(t, r.CyclesPerByte)
+					require.Empty(t, r.Nanos)
+				} else {
+					require.NoError(t, r.Err)
+					require.Positive(t, r.MiBPerS)
+				}
+			}
 		})
 	}
 }
@@ -138,23 +161,23 @@ func TestNoInventedNumbers(t *testing.T) {
 func TestUnknownClock(t *testing.T) {
 	for name, spin := range map[string]func(m *machine, n, calls int){
 		"takes no time": func(*machine, int, int) {},
-		"unsteady":      func(m *machine, n, calls int) { m.pass(time.Duration(n * (1 + calls/10%3))) }, // slow for whole rounds
+		"unsteady":      func(m *machine, n, calls int) { m.pass(time.Duration(n * (1 + calls/6%3))) }, // slow for whole rounds
 		"impossible":    func(m *machine, n, calls int) { m.pass(time.Duration(n) * time.Microsecond) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &machine{}
 			meter, calls := m.meter(9), 0
 			meter.Spin = func(n int) { calls++; spin(m, n, calls) }
-			rows, err := meter.Measure([]tcrypt.Job{m.job("d", 1, 16, time.Millisecond)})
+			run, err := meter.Measure(context.Background(), []tcrypt.Job{m.job("d", 1, 16, time.Millisecond)})
 			require.NoError(t, err)
-			require.Len(t, rows, 1)
-			require.Positive(t, rows[0].MiBPerS)
-			require.Nil(t, rows[0].CyclesPerByte)
+			require.Len(t, run.Rows, 1)
+			require.Positive(t, run.Rows[0].MiBPerS)
+			require.Nil(t, run.Rows[0].CyclesPerByte)
 
 			var table, js bytes.Buffer
-			require.NoError(t, tcrypt.WriteTable(&table, rows))
-			require.Regexp(t, ` -\n$`, table.String())
-			require.NoError(t, tcrypt.WriteJSON(&js, rows))
+			require.NoError(t, tcrypt.WriteTable(&table, run.Rows))
+			require.Regexp(t, ` -    0.0%\n$`, table.String())
+			require.NoError(t, tcrypt.WriteJSON(&js, run.Rows))
 			require.Contains(t, js.String(), `"cycles_per_byte": null`)
 		})
 	}
@@ -163,13 +186,13 @@ func TestUnknownClock(t *testing.T) {
 // TestRealClock measures something real: the figures must be there and make
 // sense together, whatever they are.
 func TestRealClock(t *testing.T) {
-	jobs, skips, err := tcrypt.Plan(nway.Default(), tcrypt.Request{Names: []string{"ctr(aes-generic)"}, Sizes: []int{256}})
+	jobs, notes, err := tcrypt.Plan(nway.Default(), tcrypt.Request{Names: []string{"ctr(aes-generic)"}, Sizes: []int{256}})
 	require.NoError(t, err)
-	require.Empty(t, skips)
-	rows, err := tcrypt.Meter{Time: 5 * time.Millisecond}.Measure(jobs)
+	require.Empty(t, notes)
+	run, err := tcrypt.Meter{Time: 5 * time.Millisecond}.Measure(context.Background(), jobs)
 	require.NoError(t, err)
-	require.Len(t, rows, 2)
-	for _, r := range rows {
+	require.Len(t, run.Rows, 2)
+	for _, r := range run.Rows {
 		require.Positive(t, r.MiBPerS)
 		if r.CyclesPerByte != nil {
 			hz := *r.CyclesPerByte * r.MiBPerS * (1 << 20)
@@ -180,7 +203,7 @@ func TestRealClock(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	jobs, skips, err := tcrypt.Plan(nway.Default(), tcrypt.Request{
+	jobs, notes, err := tcrypt.Plan(nway.Default(), tcrypt.Request{
 		Names: []string{"xts(aes-generic)", "twofish-generic"}, KeyBits: []int{128, 256, 512}, Sizes: []int{8, 16, 40},
 	})
 	require.NoError(t, err)
@@ -191,35 +214,37 @@ func TestPlan(t *testing.T) {
 		switch {
 		case j.Alg == "xts(aes)":
 			require.Contains(t, []int{256, 512}, j.KeyBits)
-			require.Contains(t, []int{16, 40}, j.Size)
+			require.Contains(t, []int{16, 48}, j.Size)
 		default:
 			require.Contains(t, []int{128, 256}, j.KeyBits)
-			require.Equal(t, 16, j.Size)
+			require.Contains(t, []int{16, 48}, j.Size)
 		}
 	}
 	x, w := "xts(aes) xts(aes-generic) ", "twofish twofish-generic "
-	require.Equal(t, slices.Concat(slices.Repeat([]string{x + "enc", x + "dec"}, 4), slices.Repeat([]string{w + "enc", w + "dec"}, 2)), got)
-	require.Len(t, skips, 5)
-	require.Equal(t, tcrypt.Skip{Name: "xts(aes-generic)", Reason: "no keys of 128 bits; accepted are 32, 48 or 64 bytes"}, skips[0])
+	require.Equal(t, slices.Concat(slices.Repeat([]string{x + "enc", x + "dec"}, 4), slices.Repeat([]string{w + "enc", w + "dec"}, 4)), got)
+	require.Len(t, notes, 6)
+	require.Equal(t, tcrypt.Note{Name: "xts(aes-generic)", Reason: "no keys of 128 bits; accepted are 32, 48 or 64 bytes"}, notes[0])
 }
 
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
 func TestPlanDrivers(t *testing.T) {
-	reg := nway.NewRegistry(algapi.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	reg := nway.NewRegistry(algapi.Options{Logger: quiet()})
 	other := nway.Algs()[0]
 	other.Driver, other.Requires, other.Priority = other.Name+"-other", []string{"magic"}, 5000
 	require.NoError(t, reg.Register(other))
 	name := "ecb(" + other.Name + ")"
 
-	jobs, skips, err := tcrypt.Plan(reg, tcrypt.Request{Names: []string{name}, AllDrivers: true, Sizes: []int{16}})
+	jobs, notes, err := tcrypt.Plan(reg, tcrypt.Request{Names: []string{name}, AllDrivers: true, Sizes: []int{16}})
 	require.NoError(t, err)
-	// There may be more skips, where this CPU lacks something real.
-	i := slices.IndexFunc(skips, func(s tcrypt.Skip) bool { return s.Name == "ecb("+other.Driver+")" })
+	// There may be more notes, where this CPU lacks something real.
+	i := slices.IndexFunc(notes, func(s tcrypt.Note) bool { return s.Name == "ecb("+other.Driver+")" })
 	require.GreaterOrEqual(t, i, 0)
-	require.Contains(t, skips[i].Reason, "magic")
+	require.Contains(t, notes[i].Reason, "magic")
 	require.NotEmpty(t, jobs)
 	for _, j := range jobs {
 		require.Equal(t, jobs[0].Group, j.Group, "drivers of one cell are one group")
-		for _, s := range skips {
+		for _, s := range notes {
 			require.NotEqual(t, s.Name, j.Driver)
 		}
 	}

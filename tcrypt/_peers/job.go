@@ -101,6 +101,7 @@ const (
 	nettleTables = "nettle, tables"
 	openssl      = "OpenSSL EVP"
 	opensslLow   = "OpenSSL low level"
+	botan        = "Botan"
 	standard     = "crypto/aes"
 	xcrypto      = "x/crypto/twofish"
 	aead         = "aead/serpent"

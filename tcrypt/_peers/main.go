@@ -27,6 +27,7 @@ var (
 	bitsFlag      = flag.String("bits", "256", "`bits` of a cipher key in the tables, such as 128,256")
 	fullFlag      = flag.Bool("full", false, "print the tables with one line for each size and contestant")
 	listFlag      = flag.Bool("list", false, "print the names of the contests and stop")
+	serveFlag     = flag.Bool("serve", false, "do jobs for nway speed, which asks for them on standard input")
 	gcryptDisable = flag.String("gcrypt-disable", "", "hardware `features` that libgcrypt is not to use, such as intel-avx2,intel-aesni or all")
 )
 
@@ -37,6 +38,13 @@ func main() {
 	}
 	if *roundsFlag < 1 {
 		usage(fmt.Errorf("-rounds %d; accepted are 1 and more", *roundsFlag))
+	}
+	if *serveFlag {
+		if err := serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "peers:", err)
+			os.Exit(1)
+		}
+		return
 	}
 	match, err := regexp.Compile(*contestFlag)
 	if err != nil {

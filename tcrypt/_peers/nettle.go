@@ -77,6 +77,8 @@ static struct cipher *nettle_open(const char *cipher, int bits, int tables, int 
 	const struct nettle_cipher *c = find(cipher, bits);
 	if (!c)
 		return NULL;
+	if (mode == CTR)
+		decrypt = 0;
 	nettle_cipher_func *crypt = decrypt ? c->decrypt : c->encrypt;
 	int aes = !strcmp(cipher, "aes");
 	if (tables && !(aes && (crypt = table(bits, decrypt))))

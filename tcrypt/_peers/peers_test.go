@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,4 +70,51 @@ func TestNeeds(t *testing.T) {
 	}
 	_, _, err := need{"ours", "nobody", 1, 0}.measured(r)
 	require.ErrorContains(t, err, "nobody did not take part")
+}
+
+// A request may be done in place.
+func TestInPlace(t *testing.T) {
+	for _, c := range tables([]int{128, 256}, []int{16, 4096}) {
+		for _, j := range c.jobs {
+			for _, p := range c.peers {
+				r, err := p.open(j)
+				if errors.Is(err, errNotOffered) {
+					continue
+				}
+				require.NoError(t, err)
+				want, got := aligned(j.size), aligned(j.size)
+				copy(got, pattern(j.size, 0x71))
+				require.NoError(t, r.run(want, bytes.Clone(got), 1))
+				if r.free != nil {
+					r.free()
+				}
+				r, err = p.open(j)
+				require.NoError(t, err)
+				require.NoError(t, r.run(got, got, 1))
+				require.Equal(t, want, got, "%v: %s", j, p.name)
+				if r.free != nil {
+					r.free()
+				}
+			}
+		}
+	}
+}
+
+// The server answers as its description says.
+func TestServe(t *testing.T) {
+	p := peers[slices.IndexFunc(peers, clib)].name
+	var out strings.Builder
+	in := strings.NewReader("peers\nopen\t" + p + "\tserpent\txts\tenc\t256\t256\tin\nrun\t0\t3\nrun\t1\t1\n" +
+		"open\t" + p + "\tserpent\tlrw\tenc\t256\t4096\tin\nopen\t" + p + "\tserpent\tecb\tenc\t256\t17\tapart\nopen\tnobody\taes\tecb\tenc\t256\t16\tin\nnonsense\n")
+	require.NoError(t, serve(in, &out))
+	lines := strings.Split(out.String(), "\n")
+	require.Len(t, lines, 9)
+	require.Regexp(t, "^peers(\t[^\t]+\t[^\t]*)+$", lines[0])
+	require.Contains(t, lines[0], "\t"+p+"\t")
+	require.Regexp(t, "^job\t0\t[0-9a-f]{128}\t[0-9a-f]{32}\t[0-9a-f]{512}\t[0-9a-f]{512}$", lines[1])
+	require.Regexp(t, "^ns\t[1-9][0-9]*$", lines[2])
+	require.Regexp(t, "^error\tno such job", lines[3])
+	require.Equal(t, []string{"none", "none"}, lines[4:6])
+	require.Regexp(t, "^error\tcannot open", lines[6])
+	require.Regexp(t, "^error\tunknown request", lines[7])
 }

@@ -179,20 +179,23 @@ func (s *subject) rungs() []int {
 // messageLengths returns lengths in bytes: all block counts, and about the edges
 // of every rung lengths that are not whole blocks.
 func (s *subject) messageLengths() []int {
-	l := []int{1, 15, 17, 31, 33}
+	l, step := []int{1, 15, 17, 31, 33}, testmgr.BytesPerBlock(s.alg.Name)
 	for _, n := range s.blockCounts() {
-		l = append(l, 16*n)
+		l = append(l, step*n)
 	}
 	for _, r := range s.rungs() {
 		for _, n := range []int{r - 1, r} {
-			l = append(l, 16*n+1, 16*n+15, 16*n+17)
+			l = append(l, step*n+1, step*n+15, step*n+17)
 		}
 	}
 	return l
 }
 
 // few returns a few lengths for checks that are not about lengths.
-func (s *subject) few() []int { return []int{16, 33, 16*s.lanes() + 16, 16*(2*s.lanes()+1) - 7} }
+func (s *subject) few() []int {
+	step := testmgr.BytesPerBlock(s.alg.Name)
+	return []int{16, 33, step*s.lanes() + 16, step*(2*s.lanes()+1) + 9}
+}
 
 func (s *subject) subject() algapi.Subject {
 	return algapi.Subject{Alg: s.alg, Portable: s.portable}
