@@ -10,3 +10,10 @@ package camellia
 //
 //go:noescape
 func cryptAESNIx32(rk *uint32, segments int, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+
+// cryptAESNIx64 encrypts or decrypts blocks of src into dst, 64 at a time. rk are the
+// keys as expand makes them. Where they are not nil, pre is added before and post
+// after. blocks is a multiple of 64 and not zero.
+//
+//go:noescape
+func cryptAESNIx64(rk *uint32, segments int, dst *byte, src *byte, pre *byte, post *byte, blocks int)

@@ -11,12 +11,15 @@ import (
 var (
 	aesni = driver{"camellia-aesni-avx2", []rung{
 		{32, 8, cryptAESNIx32},
+		{64, 38, cryptAESNIx64},
 	}, camellia.ExpandKey}
 	avx2 = driver{"camellia-gfni-avx2", []rung{
 		{32, 3, cryptAVX2x32},
+		{64, 35, cryptAVX2x64},
 	}, expandKey}
 	avx2CT = driver{"camellia-gfni-avx2-ct", []rung{
 		{32, 1, cryptAVX2x32},
+		{64, 33, cryptAVX2x64},
 	}, expandKey}
 	avx512 = driver{"camellia-gfni-avx512", []rung{
 		{32, 3, cryptAVX512Yx32},

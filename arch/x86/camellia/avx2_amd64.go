@@ -11,6 +11,13 @@ package camellia
 //go:noescape
 func cryptAVX2x32(rk *uint32, segments int, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 
+// cryptAVX2x64 encrypts or decrypts blocks of src into dst, 64 at a time. rk are the
+// keys as expand makes them. Where they are not nil, pre is added before and post
+// after. blocks is a multiple of 64 and not zero.
+//
+//go:noescape
+func cryptAVX2x64(rk *uint32, segments int, dst *byte, src *byte, pre *byte, post *byte, blocks int)
+
 // boxes applies the S-boxes s1 s2 s3 s4 s2 s3 s4 s1 to the bytes of x, the most
 // significant one first: all four to all bytes, and then it takes the right ones.
 //

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -32,19 +34,25 @@ func wide(q []uint64) (l []uint64) {
 	return l
 }
 
-// avx2 writes the kernel of one group of 32 blocks, with S-boxes of some kind.
-func (g *generator) avx2(name string, b boxes) {
-	const batch = 512
+// avx2 writes the kernel of groups of 32 blocks, with S-boxes of some kind.
+func (g *generator) avx2(name string, b boxes, groups int) {
+	batch := 512 * groups
+	width := 32 * groups
+	name = fmt.Sprintf("%sx%d", name, width)
 	g.begin(name, signature,
-		name+" encrypts or decrypts blocks of src into dst, 32 at a time. rk are the",
+		fmt.Sprintf("%s encrypts or decrypts blocks of src into dst, %d at a time. rk are the", name, width),
 		"keys as expand makes them. Where they are not nil, pre is added before and post",
-		"after. blocks is a multiple of 32 and not zero.")
+		fmt.Sprintf("after. blocks is a multiple of %d and not zero.", width))
 	g.comment("Registers: AX keys of the next rounds, BX blocks left, CX post, DX pre, SI src, DI dst, R8 segments of six " +
 		"rounds left, R9 offset into all buffers, R10 stack, R11 pairs of rounds left, R12 and R13 the arguments rk and " +
 		"segments. All are clobbered.")
-	g.comment("Vectors: byte i of 32 blocks is plane i. The half that goes into F is in 0 to 7, with the key of the round " +
-		"added; the other half is on the stack, with the key that it needs when its turn comes. " + b.comment() + " P is done in place.")
-	local := g.AllocLocal(2*batch + 24)
+	where := "The half that goes into F is in 0 to 7, the other one on the stack"
+	if groups > 1 {
+		where = "The state is on the stack; 0 to 7 are F of one group. They take turns of a round, so that one begins while the other one ends"
+	}
+	g.comment("Vectors: byte i of 32 blocks is plane i. " + where + ". Each half has the key that it needs when its turn comes. " +
+		b.comment() + " P is done in place.")
+	local := g.AllocLocal(32*(16*groups+32) + 24)
 	g.Load(g.Param("rk"), allKeys)
 	g.Load(g.Param("segments"), count)
 	g.Load(g.Param("dst"), dst)
@@ -55,84 +63,107 @@ func (g *generator) avx2(name string, b boxes) {
 	g.LEAQ(local.Offset(24), frame)
 	g.ANDQ(operand.I8(-32), frame)
 	g.XORL(index.As32(), index.As32())
-	slot := func(i int) operand.Mem { return operand.Mem{Base: frame, Disp: 32 * i} }
-	const t = 13 // the first temporary
+	mem := func(i int) operand.Mem { return operand.Mem{Base: frame, Disp: 32 * i} }
+	scratch := func(i int) operand.Mem { return mem(16*groups + i) } // 32 of them, for the transposition
+	const t = 13                                                     // the first temporary
 
 	g.Label("next")
 	g.MOVQ(allKeys, keys)
 	g.MOVQ(count, segments)
-	g.transposeMemory("pre", src, pre, slot, func(i int) {})
-	for i := range 16 {
-		r := i
-		if i >= 8 {
-			r = t + i%3
-		}
-		// The planes are in slots 16 to 31.
-		g.VPBROADCASTD(keyByte(0, i), ymm(r))
-		g.VPXOR(slot(16+i), ymm(r), ymm(r))
-		if i >= 8 {
-			g.VMOVDQA(ymm(r), slot(i-8))
-		}
+	for p := range groups {
+		slot := func(i int) operand.Mem { return mem(16*p + i) }
+		g.masked(fmt.Sprintf("pre%d", p), pre, func(with bool) {
+			g.shuffle(func(i, r int) {
+				g.VMOVDQU(at(src, 512*p+32*i), ymm(r))
+				if with {
+					g.VPXOR(at(pre, 512*p+32*i), ymm(r), ymm(r))
+				}
+			}, func(i, r int) { g.VMOVDQA(ymm(r), scratch(i)) })
+		})
+		g.shuffle(func(i, r int) { g.VMOVDQA(scratch(i), ymm(r)) }, func(i, r int) {
+			k := t + i%3
+			g.VPBROADCASTD(keyByte(0, i), ymm(k))
+			g.VPXOR(ymm(k), ymm(r), ymm(r))
+			g.VMOVDQA(ymm(r), slot(i))
+		})
 	}
 	g.ADDQ(operand.U8(2*keyBytes), keys)
 	b.prepare(g)
+	// One group has its active half in registers during a segment.
+	inRegisters := groups == 1
+	active := func(write func(i int, m operand.Mem)) {
+		for i := range 8 {
+			if inRegisters {
+				write(i, mem(i))
+			}
+		}
+	}
 	g.Label("segment")
+	active(func(i int, m operand.Mem) { g.VMOVDQA(m, ymm(i)) })
 	g.MOVL(operand.U32(3), pairs.As32())
 	g.Label("rounds")
 	for half := range 2 {
-		here, there := 8*half, 8-8*half
-		for _, i := range []int{0, 5, 1, 6, 2, 7, 3, 4} {
-			k := i
-			if i >= 4 {
-				k = t + i%3
-				g.VPBROADCASTD(keyByte(half*keyBytes, i), ymm(k))
-				g.VPXOR(ymm(i), ymm(k), ymm(k))
+		for p := range groups {
+			here := func(i int) operand.Mem { return mem(16*p + 8*half + i) }
+			there := func(i int) operand.Mem { return mem(16*p + 8 - 8*half + i) }
+			for _, i := range []int{0, 5, 1, 6, 2, 7, 3, 4} {
+				if !inRegisters {
+					g.VMOVDQA(here(i), ymm(i))
+				} else if i < 4 {
+					g.VMOVDQA(ymm(i), here(i))
+				}
+				if i >= 4 {
+					k := t + i%3
+					g.VPBROADCASTD(keyByte(half*keyBytes, i), ymm(k))
+					g.VPXOR(ymm(i), ymm(k), ymm(k))
+					g.VMOVDQA(ymm(k), here(i))
+				}
+				b.box(g, i)
 			}
-			g.VMOVDQA(ymm(k), slot(there+i))
-			b.box(g, i)
-		}
-		// Each line adds four bytes rotated to the other four.
-		for i := range 4 {
-			g.VPXOR(ymm(4+(i+1)%4), ymm(i), ymm(i))
-		}
-		for i := range 4 {
-			g.VPXOR(ymm((i+2)%4), ymm(4+i), ymm(4+i))
-		}
-		for i := range 4 {
-			g.VPXOR(ymm(4+(i+3)%4), ymm(i), ymm(i))
-		}
-		for i := range 4 {
-			g.VPXOR(ymm((i+3)%4), ymm(4+i), ymm(4+i))
-		}
-		// The halves of P's output have changed places.
-		for i := range 4 {
-			g.VPXOR(slot(here+4+i), ymm(i), ymm(t))
-			g.VPXOR(slot(here+i), ymm(4+i), ymm(i))
-			g.VPBROADCASTD(keyByte(half*keyBytes, i), ymm(t+1))
-			g.VPXOR(ymm(t+1), ymm(i), ymm(i))
-			g.VMOVDQA(ymm(t), ymm(4+i))
+			// Each line adds four bytes rotated to the other four.
+			for i := range 4 {
+				g.VPXOR(ymm(4+(i+1)%4), ymm(i), ymm(i))
+			}
+			for i := range 4 {
+				g.VPXOR(ymm((i+2)%4), ymm(4+i), ymm(4+i))
+			}
+			for i := range 4 {
+				g.VPXOR(ymm(4+(i+3)%4), ymm(i), ymm(i))
+			}
+			for i := range 4 {
+				g.VPXOR(ymm((i+3)%4), ymm(4+i), ymm(4+i))
+			}
+			// The halves of P's output have changed places.
+			for i := range 4 {
+				g.VPBROADCASTD(keyByte(half*keyBytes, i), ymm(t))
+				g.VPXOR(there(i), ymm(t), ymm(t))
+				g.VPXOR(ymm(t), ymm(4+i), ymm(t))
+				g.VPXOR(there(4+i), ymm(i), ymm(4+i))
+				if inRegisters {
+					g.VMOVDQA(ymm(t), ymm(i))
+				} else {
+					g.VMOVDQA(ymm(t), there(i))
+					g.VMOVDQA(ymm(4+i), there(4+i))
+				}
+			}
 		}
 	}
 	g.ADDQ(operand.U8(2*keyBytes), keys)
 	g.DECL(pairs.As32())
 	g.JNZ(label("rounds"))
+	active(func(i int, m operand.Mem) { g.VMOVDQA(ymm(i), m) })
 	g.SUBQ(operand.U8(1), segments)
 	g.JZ(label("final"))
 	g.comment("FL and its inverse, and the keys of the next two rounds.")
 	g.SUBQ(operand.U32(fixOffset), keys)
-	rotate := func(and func(i int)) { // adds to planes 4 to 7 what and puts into t, rotated
+	rotate := func(offset int) { // adds to planes 4 to 7 planes 0 to 3 AND a key, rotated
 		for i := range 4 {
-			and(i)
+			g.VPBROADCASTD(keyByte(offset, i), ymm(t))
+			g.VPAND(ymm(i), ymm(t), ymm(t))
 			g.VPADDB(ymm(t), ymm(t), ymm(t+1))
 			b.topBit(g, t)
 			g.VPXOR(ymm(t+1), ymm(4+i), ymm(4+i))
 			g.VPXOR(ymm(t), ymm(4+(i+3)%4), ymm(4+(i+3)%4))
-		}
-	}
-	and := func(offset int) func(i int) {
-		return func(i int) {
-			g.VPBROADCASTD(keyByte(offset, i), ymm(t))
-			g.VPAND(ymm(i), ymm(t), ymm(t))
 		}
 	}
 	or := func(offset int) {
@@ -142,56 +173,76 @@ func (g *generator) avx2(name string, b boxes) {
 			g.VPXOR(ymm(t), ymm(i), ymm(i))
 		}
 	}
-	addKey := func(offset int, to func(i int) operand.Op) {
-		for i := range 8 {
-			g.VPBROADCASTD(keyByte(offset, i), ymm(t))
-			g.VPXOR(ymm(t), ymm(i), ymm(i))
-			if m := to(i); m != nil {
-				g.VMOVDQA(ymm(i), m)
+	for p := range groups {
+		load := func(from int) {
+			for i := range 8 {
+				g.VMOVDQA(mem(16*p+from+i), ymm(i))
 			}
 		}
-	}
-	rotate(and(flOffset))
-	or(flOffset)
-	addKey(flOffset+2*keyBytes, func(i int) operand.Op { return slot(8 + i) })
-	for i := range 8 {
-		g.VMOVDQA(slot(i), ymm(i))
-		if i < 4 {
+		store := func(offset, to int) {
+			for i := range 8 {
+				g.VPBROADCASTD(keyByte(offset, i), ymm(t+i%3))
+				g.VPXOR(ymm(t+i%3), ymm(i), ymm(i))
+				g.VMOVDQA(ymm(i), mem(16*p+to+i))
+			}
+		}
+		load(0)
+		rotate(flOffset)
+		or(flOffset)
+		store(flOffset+2*keyBytes, 0)
+		load(8)
+		for i := range 4 {
 			g.VPBROADCASTD(keyByte(fixOffset, i), ymm(t))
 			g.VPXOR(ymm(t), ymm(i), ymm(i))
 		}
-	}
-	or(flOffset + keyBytes)
-	rotate(and(flOffset + keyBytes))
-	addKey(flOffset+3*keyBytes, func(i int) operand.Op { return slot(i) })
-	for i := range 8 {
-		g.VMOVDQA(slot(8+i), ymm(i))
+		or(flOffset + keyBytes)
+		rotate(flOffset + keyBytes)
+		store(flOffset+3*keyBytes, 8)
 	}
 	g.ADDQ(operand.U32(segBytes), keys)
 	g.JMP(label("segment"))
 
 	g.Label("final")
-	for i := range 8 {
-		g.VMOVDQA(ymm(i), slot(8+i))
+	for p := range groups {
+		g.shuffle(func(i, r int) {
+			g.VMOVDQA(mem(16*p+(i^8)), ymm(r)) // the right half first
+			if i < 4 {
+				g.VPBROADCASTD(keyByte(0, i), ymm(15))
+				g.VPXOR(ymm(15), ymm(r), ymm(r))
+			}
+		}, func(i, r int) { g.VMOVDQA(ymm(r), scratch(i)) })
+		g.masked(fmt.Sprintf("post%d", p), post, func(with bool) {
+			g.shuffle(func(i, r int) { g.VMOVDQA(scratch(i), ymm(r)) }, func(i, r int) {
+				if with {
+					g.VPXOR(at(post, 512*p+32*i), ymm(r), ymm(r))
+				}
+				g.VMOVDQU(ymm(r), at(dst, 512*p+32*i))
+			})
+		})
 	}
-	for i := range 4 {
-		g.VPBROADCASTD(keyByte(0, i), ymm(t))
-		g.VPXOR(slot(i), ymm(t), ymm(t))
-		g.VMOVDQA(ymm(t), slot(i))
-	}
-	g.transposeOut(post, slot)
 	g.ADDQ(operand.U32(batch), index)
-	g.SUBQ(operand.U8(32), blocks)
+	g.SUBQ(operand.U8(width), blocks)
 	g.JNZ(label("next"))
 	g.comment("Leave nothing of the state behind.")
 	for i := range 16 {
 		g.VPXOR(ymm(i), ymm(i), ymm(i))
 	}
-	for i := range 32 {
-		g.VMOVDQA(ymm(0), slot(i))
+	for i := range 16*groups + 32 {
+		g.VMOVDQA(ymm(0), mem(i))
 	}
 	g.VZEROUPPER()
 	g.RET()
+}
+
+// masked writes code twice, with and without the use of a mask that may be nil.
+func (g *generator) masked(name string, mask reg.GPPhysical, write func(with bool)) {
+	g.TESTQ(mask, mask)
+	g.JZ(label("no" + name))
+	write(true)
+	g.JMP(label("end" + name))
+	g.Label("no" + name)
+	write(false)
+	g.Label("end" + name)
 }
 
 // shuffle writes the stages of the transposition, with vectors from and to
@@ -216,46 +267,6 @@ func (g *generator) shuffle(load func(i, r int), store func(i, r int)) {
 			store(4*i+j, b+j)
 		}
 	}
-}
-
-// transposeMemory brings a batch to slots 16 to 31 as planes.
-func (g *generator) transposeMemory(name string, from, mask reg.GPPhysical, slot func(i int) operand.Mem, after func(i int)) {
-	read := func(with bool) {
-		g.shuffle(func(i, r int) {
-			g.VMOVDQU(at(from, 32*i), ymm(r))
-			if with {
-				g.VPXOR(at(mask, 32*i), ymm(r), ymm(r))
-			}
-		}, func(i, r int) { g.VMOVDQA(ymm(r), slot(i)) })
-	}
-	g.TESTQ(mask, mask)
-	g.JZ(label("no" + name))
-	read(true)
-	g.JMP(label("has" + name))
-	g.Label("no" + name)
-	read(false)
-	g.Label("has" + name)
-	g.shuffle(func(i, r int) { g.VMOVDQA(slot(i), ymm(r)) }, func(i, r int) { g.VMOVDQA(ymm(r), slot(16+i)) })
-}
-
-// transposeOut stores the planes in slots 0 to 15 as blocks.
-func (g *generator) transposeOut(mask reg.GPPhysical, slot func(i int) operand.Mem) {
-	g.shuffle(func(i, r int) { g.VMOVDQA(slot(i), ymm(r)) }, func(i, r int) { g.VMOVDQA(ymm(r), slot(16+i)) })
-	write := func(with bool) {
-		g.shuffle(func(i, r int) { g.VMOVDQA(slot(16+i), ymm(r)) }, func(i, r int) {
-			if with {
-				g.VPXOR(at(mask, 32*i), ymm(r), ymm(r))
-			}
-			g.VMOVDQU(ymm(r), at(dst, 32*i))
-		})
-	}
-	g.TESTQ(mask, mask)
-	g.JZ(label("nopost"))
-	write(true)
-	g.JMP(label("haspost"))
-	g.Label("nopost")
-	write(false)
-	g.Label("haspost")
 }
 
 // word writes the S-boxes of one word, for key set-up.

@@ -44,8 +44,8 @@ func main() {
 			g.avx512(1, 64)
 			g.avx512(2, 64)
 		}},
-		{"avx2", func(g *generator) { g.avx2("cryptAVX2x32", gfni{}); g.word() }},
-		{"aesni", func(g *generator) { g.avx2("cryptAESNIx32", aesni{}) }},
+		{"avx2", func(g *generator) { g.avx2("cryptAVX2", gfni{}, 1); g.avx2("cryptAVX2", gfni{}, 2); g.word() }},
+		{"aesni", func(g *generator) { g.avx2("cryptAESNI", aesni{}, 1); g.avx2("cryptAESNI", aesni{}, 2) }},
 		{"general", func(g *generator) { g.one() }},
 	} {
 		g := &generator{build.NewContext(), map[string]operand.Mem{}, 0}
