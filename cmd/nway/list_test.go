@@ -123,7 +123,7 @@ func TestBrokenDriver(t *testing.T) {
 		{[]string{"list", "--proc", "aes"}, 1, `driver       : aes-broken\nmodule       : kernel\npriority     : 1000\nrefcnt       : \d+\nselftest     : unknown`, ``},
 		{[]string{"list", "serpent"}, 0, `passed`, `^$`},
 		{[]string{"list", "--no-test", "aes"}, 0, `untested`, `^$`},
-		{[]string{"test", "ecb(aes)"}, 1, `(?m)^\d+ passed, 1 failed, 1 skipped\n\z`, `(?m)^nway: failed: ecb\(aes-broken\): `},
+		{[]string{"test", "ecb(aes)"}, 1, `(?m)^\d+ passed, 1 failed, \d+ skipped\n\z`, `(?m)^nway: failed: ecb\(aes-broken\): `},
 		{[]string{"test", "aes-magic"}, 0, `(?m)^skipped: this CPU lacks magic \(x \d+\)\n0 passed, 0 failed, \d+ skipped\n\z`, `^$`},
 		{[]string{"test", "--no-skip", "ecb(aes-magic)"}, 1, `(?m)^skipped: .*: ecb\(aes-magic\)$`, `1 skipped, and --no-skip`},
 		{[]string{"enc", "-v", "-a", "ecb(aes)", "--key-hex", strings.Repeat("00", 16)}, 0, ``, `served by ecb\(aes-[^b][^)]*\)`},
