@@ -501,7 +501,9 @@ func (r *Registry) expand(n Name, q Query) ([]*entry, error) {
 	for _, c := range combos {
 		e, err := r.instance(t, c)
 		if err != nil {
-			firstErr = cmpErr(firstErr, err)
+			if firstErr == nil {
+				firstErr = err
+			}
 			continue
 		}
 		built++
@@ -511,13 +513,6 @@ func (r *Registry) expand(n Name, q Query) ([]*entry, error) {
 		return nil, firstErr
 	}
 	return out, nil
-}
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func (t *Template) example() string {
