@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/testmgr/reference"
 )
 
@@ -231,18 +232,9 @@ func TestNoAllocation(t *testing.T) {
 	k := newKey(t, random(16))
 	h := k.New()
 	msg, out := random(100), make([]byte, 0, 16)
-	if n := testing.AllocsPerRun(100, func() { h.Write(msg) }); n != 0 {
-		t.Errorf("Write: %v allocations", n)
-	}
-	if raceEnabled {
-		return // the pool then drops objects at random
-	}
-	if n := testing.AllocsPerRun(100, func() { h.Sum(out) }); n != 0 {
-		t.Errorf("CMAC.Sum: %v allocations", n)
-	}
-	if n := testing.AllocsPerRun(100, func() { k.Verify(msg, k.Sum(out, msg)) }); n != 0 {
-		t.Errorf("Key.Sum and Verify: %v allocations", n)
-	}
+	race.NoAllocs(t, "Write", func() { h.Write(msg) })
+	race.NoAllocs(t, "CMAC.Sum", func() { h.Sum(out) })
+	race.NoAllocs(t, "Key.Sum and Verify", func() { k.Verify(msg, k.Sum(out, msg)) })
 }
 
 func BenchmarkCMAC(b *testing.B) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/seed-25a2b25a/nway/internal/cpu"
+	"github.com/seed-25a2b25a/nway/internal/race"
 )
 
 // The textbook forms, on bytes and big integers.
@@ -358,9 +359,7 @@ func TestNoAllocation(t *testing.T) {
 	for name, fill := range public() {
 		for _, size := range []int{16, 48, 1040} {
 			dst := make([]byte, size)
-			if n := testing.AllocsPerRun(20, func() { fill(dst, &state) }); n != 0 {
-				t.Errorf("%s allocates %v times for %d bytes", name, n, size)
-			}
+			race.NoAllocs(t, name, func() { fill(dst, &state) })
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/race"
 )
 
 // BlockSize is the block size in bytes.
@@ -311,14 +312,12 @@ func (s *Suite) allocations(t *testing.T) {
 	s.each(t, func(t *testing.T, d Driver) {
 		c := d.new(t, Count(32))
 		buf := make([]byte, (2*s.Lanes+1)*BlockSize)
-		if n := testing.AllocsPerRun(10, func() {
+		race.NoAllocs(t, "a cipher", func() {
 			c.Encrypt(buf, buf)
 			c.Decrypt(buf, buf)
 			c.EncryptBlocks(buf, buf)
 			c.DecryptBlocks(buf, buf)
-		}); n != 0 {
-			t.Errorf("%v allocations", n)
-		}
+		})
 	})
 }
 

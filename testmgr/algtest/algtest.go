@@ -26,6 +26,7 @@ import (
 	"testing"
 
 	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/testmgr"
 )
 
@@ -36,7 +37,7 @@ import (
 func Run(t *testing.T, alg, portable *algapi.Alg) {
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
-			if raceDetector && testing.Short() && !slices.Contains(forRaces, c.name) {
+			if race.Enabled && testing.Short() && !slices.Contains(forRaces, c.name) {
 				t.Skip("one goroutine alone has no races; the run without the detector checks this")
 			}
 			var s skip

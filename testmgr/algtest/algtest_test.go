@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/templates/cbc"
 	"github.com/seed-25a2b25a/nway/templates/cmac"
 	"github.com/seed-25a2b25a/nway/templates/ctr"
@@ -556,7 +557,7 @@ func faults(t *testing.T) map[string]struct {
 func possible(check string) bool {
 	switch check {
 	case "allocations", "concurrency":
-		return !raceDetector
+		return !race.Enabled
 	case "end on a guard page", "start behind a guard page":
 		return runtime.GOOS == "linux"
 	}
@@ -567,7 +568,7 @@ func possible(check string) bool {
 func failures(alg *algapi.Alg, short bool) map[string]error {
 	failed := map[string]error{}
 	for _, c := range checks {
-		if c.name == "concurrency" && raceDetector {
+		if c.name == "concurrency" && race.Enabled {
 			continue // some faults are data races, which would fail this test itself
 		}
 		var s skip

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/internal/guardpage"
+	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/testmgr"
 	"github.com/seed-25a2b25a/nway/testmgr/reference"
 )
@@ -211,7 +212,7 @@ func (s *subject) concurrency() error {
 		jobs = append(jobs, more...)
 	}
 	rounds := 8
-	if s.short || raceDetector {
+	if s.short || race.Enabled {
 		rounds = 3
 	}
 	type one struct {
@@ -277,7 +278,7 @@ func (s *subject) concurrentTags(goroutines int) error {
 
 // allocations counts what one call allocates in its steady state: nothing.
 func (s *subject) allocations() error {
-	if raceDetector {
+	if race.Enabled {
 		return skip("the race detector allocates by itself and drops pooled memory")
 	}
 	if s.alg.Kind == algapi.KindMAC {

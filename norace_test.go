@@ -1,5 +1,0 @@
-//go:build !race
-
-package nway_test
-
-const raceDetector = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package algtest
-
-const raceDetector = true
