@@ -109,11 +109,11 @@ func (c *Cipher) Wipe() {
 
 // mode returns the mode over this very cipher.
 func (c *Cipher) mode(template string) (*Skcipher, error) {
-	s, err := c.registry.Over(template, c.alg, c.c)
+	a, err := c.registry.Over(template, c.alg, c.c)
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.registry.Lookup(template+"("+c.alg.Driver+")", algapi.Query{})
+	s, err := a.NewSkcipher(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -191,24 +191,13 @@ func NewSkcipher(name string, key []byte, opts ...Option) (*Skcipher, error) {
 // WrapBlock returns the named mode ("ctr", "cbc", ...) over somebody else's block
 // cipher with 16-byte blocks, after comparing the two with the mode's textbook
 // form. Modes that need a second key, like xts, cannot be had this way; package
-// templates/xts takes a constructor of blocks instead.
+// templates/xts takes a constructor of blocks instead. [WrapAEAD] is for the
+// modes that authenticate.
 func WrapBlock(mode string, block cipher.Block, opts ...Option) (*Skcipher, error) {
 	cfg := configure(opts)
-	c, err := algapi.Lift(block)
+	a, err := cfg.wrap(mode, block, algapi.KindSkcipher)
 	if err != nil {
 		return nil, err
-	}
-	a, err := cfg.registry.Wrap(mode, algapi.FixedCipher("block", "block-wrapped", c))
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case a.Kind != algapi.KindSkcipher:
-		return nil, fmt.Errorf("nway: %s is of kind %v, not %v: %w", mode, a.Kind, algapi.KindSkcipher, algapi.ErrWrongKind)
-	case cfg.constantTime:
-		return nil, fmt.Errorf("nway: a wrapped block: %w, as far as anybody knows", algapi.ErrNotConstant)
-	case a.KeySizes.Parts > 1 || a.KeySizes.Extra > 0:
-		return nil, fmt.Errorf("nway: %s needs a key besides the block's: %w", mode, algapi.ErrKeySize)
 	}
 	t, err := a.NewSkcipher(nil)
 	if err != nil {

@@ -1,6 +1,7 @@
 package nway
 
 import (
+	"crypto/cipher"
 	"fmt"
 
 	"github.com/seed-25a2b25a/nway/algapi"
@@ -15,12 +16,14 @@ type config struct {
 	weakKeys     bool
 	shortKeys    bool
 	decrypt      bool
+	randomNonce  bool
 	workers      int
-	tagSize      int
+	nonceSize    int // -1: the default
+	tagSize      int // 0: the default
 }
 
 func configure(opts []Option) config {
-	c := config{workers: 1}
+	c := config{workers: 1, nonceSize: -1}
 	for _, o := range opts {
 		o(&c)
 	}
@@ -49,11 +52,43 @@ func ForDecryption() Option { return func(c *config) { c.decrypt = true } }
 // default is 1.
 func Workers(n int) Option { return func(c *config) { c.workers = max(n, 1) } }
 
-// TagSize sets the size of a MAC's tag in bytes. The default is the full size.
+// TagSize sets the size in bytes of the tag of a MAC or an AEAD. The default is
+// the full size, 16.
 func TagSize(n int) Option { return func(c *config) { c.tagSize = n } }
+
+// NonceSize sets the size in bytes of an AEAD's nonce. The default is that of the
+// mode: 12, but 16 for eax and none for siv. Which others a mode takes its
+// package says.
+func NonceSize(n int) Option { return func(c *config) { c.nonceSize = n } }
+
+// RandomNonce makes an AEAD draw each nonce at random and put it before what Seal
+// returns; Open takes it from there. Seal and Open then get an empty nonce. With
+// gcm and its 12 bytes, one key is good for 2^32 messages at most.
+func RandomNonce() Option { return func(c *config) { c.randomNonce = true } }
 
 // From asks the given registry in place of the default one.
 func From(r *algapi.Registry) Option { return func(c *config) { c.registry = r } }
+
+// wrap returns the named mode over somebody else's block cipher.
+func (c *config) wrap(mode string, block cipher.Block, kind algapi.Kind) (*algapi.Alg, error) {
+	lifted, err := algapi.Lift(block)
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.registry.Wrap(mode, algapi.FixedCipher("block", "block-wrapped", lifted))
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case a.Kind != kind:
+		return nil, fmt.Errorf("nway: %s is of kind %v, not %v: %w", mode, a.Kind, kind, algapi.ErrWrongKind)
+	case c.constantTime:
+		return nil, fmt.Errorf("nway: a wrapped block: %w, as far as anybody knows", algapi.ErrNotConstant)
+	case a.KeySizes.Parts > 1 || a.KeySizes.Extra > 0:
+		return nil, fmt.Errorf("nway: %s needs a key besides the block's: %w", mode, algapi.ErrKeySize)
+	}
+	return a, nil
+}
 
 // lookup finds the driver for name and applies the rules for keys.
 func (c *config) lookup(name string, kind algapi.Kind, key []byte) (*algapi.Alg, error) {

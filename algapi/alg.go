@@ -122,14 +122,15 @@ func (k KeySizes) String() string {
 type Vector struct {
 	Alg       string
 	Key       string
-	IV        string // IV, tweak, index or nonce
-	AD        string // associated data, AEADs only
-	Plain     string // plaintext, or the message of a MAC or hash
-	Cipher    string // ciphertext
-	Tag       string // tag, or the value of a MAC or hash
-	IVOut     string // the iv after the call, where given
-	Iterated  int    // ciphers only: Cipher is the result of this many encryptions in a chain; 0 means 1
-	Reference string // where the vector was published
+	IV        string   // IV, tweak, index or nonce
+	AD        string   // associated data, AEADs only
+	ADs       []string // siv only: all strings in order, in place of AD and IV
+	Plain     string   // plaintext, or the message of a MAC or hash
+	Cipher    string   // ciphertext
+	Tag       string   // tag, or the value of a MAC or hash
+	IVOut     string   // the iv after the call, where given
+	Iterated  int      // ciphers only: Cipher is the result of this many encryptions in a chain; 0 means 1
+	Reference string   // where the vector was published
 }
 
 // AEADOptions are fixed when an AEAD is made.
@@ -189,6 +190,9 @@ type Template struct {
 
 	// UnwrapECB accepts ecb(X) where X is meant, as the kernel's xts and lrw do.
 	UnwrapECB bool
+
+	// Alias is another name for the mode, or empty.
+	Alias string
 
 	// Usual holds the argument lists under which the mode is usually asked
 	// for, with X in place of a cipher's name: "X", "cbc(X),sha256". Lists

@@ -1,6 +1,7 @@
 package algapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -21,6 +22,11 @@ var (
 	ErrKeySize     = errors.New("wrong key size")
 	ErrIVSize      = errors.New("wrong iv size")
 	ErrLength      = errors.New("wrong length")
+	ErrSequence    = errors.New("call out of order")
+
+	// ErrAuthentication says that a message is not what its sender sealed:
+	// wrong key, nonce, associated data, text or tag. It does not say which.
+	ErrAuthentication = errors.New("message authentication failed")
 )
 
 // KeySizeError is the refusal of a key by its length. It matches ErrKeySize.
@@ -48,14 +54,16 @@ func (e *KeySizeError) Is(target error) bool { return target == ErrKeySize }
 // ErrIVSize.
 type IVSizeError struct {
 	Alg        string
-	Size, Want int // bytes
+	What       string // "nonce"; empty means "iv"
+	Size, Want int    // bytes
 }
 
 func (e *IVSizeError) Error() string {
+	what := cmp.Or(e.What, "iv")
 	if e.Want == 0 {
-		return fmt.Sprintf("%s: iv of %d bytes; this mode takes none", e.Alg, e.Size)
+		return fmt.Sprintf("%s: %s of %d bytes; this mode takes none", e.Alg, what, e.Size)
 	}
-	return fmt.Sprintf("%s: iv of %d bytes; accepted are exactly %d", e.Alg, e.Size, e.Want)
+	return fmt.Sprintf("%s: %s of %d bytes; accepted are exactly %d", e.Alg, what, e.Size, e.Want)
 }
 
 // Is reports whether target is ErrIVSize.

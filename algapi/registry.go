@@ -417,6 +417,11 @@ func (r *Registry) normalise(n Name) Name {
 		return n
 	}
 	t := r.templates[n.Base]
+	for _, other := range r.templates {
+		if t == nil && other.Alias == n.Base {
+			t, n.Base = other, other.Name
+		}
+	}
 	args := make([]Name, len(n.Args))
 	for i, a := range n.Args {
 		a = r.normalise(a)
@@ -602,19 +607,15 @@ func (r *Registry) Wrap(template string, child *Alg) (*Alg, error) {
 }
 
 // Over returns the named template over c, a cipher that was made by a, after the
-// instance over a has passed its self-tests.
-func (r *Registry) Over(template string, a *Alg, c Cipher) (Skcipher, error) {
-	if _, err := r.Lookup(template+"("+a.Driver+")", Query{Kind: KindSkcipher}); err != nil {
+// instance over a has passed its self-tests. Its constructors take an empty key.
+func (r *Registry) Over(template string, a *Alg, c Cipher) (*Alg, error) {
+	if _, err := r.Lookup(template+"("+a.Driver+")", Query{}); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	t := r.templates[template]
 	r.mu.Unlock()
-	m, err := t.describe([]*Alg{FixedCipher(a.Name, a.Driver, c)})
-	if err != nil {
-		return nil, err
-	}
-	return m.NewSkcipher(nil)
+	return t.describe([]*Alg{FixedCipher(a.Name, a.Driver, c)})
 }
 
 // FixedCipher describes a cipher that has its key already, so that a template

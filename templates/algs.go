@@ -4,15 +4,21 @@ package templates
 import (
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/templates/cbc"
+	"github.com/seed-25a2b25a/nway/templates/ccm"
 	"github.com/seed-25a2b25a/nway/templates/cfb"
 	"github.com/seed-25a2b25a/nway/templates/cfb8"
 	"github.com/seed-25a2b25a/nway/templates/cmac"
 	"github.com/seed-25a2b25a/nway/templates/ctr"
 	"github.com/seed-25a2b25a/nway/templates/cts"
+	"github.com/seed-25a2b25a/nway/templates/eax"
 	"github.com/seed-25a2b25a/nway/templates/ecb"
 	"github.com/seed-25a2b25a/nway/templates/essiv"
+	"github.com/seed-25a2b25a/nway/templates/gcm"
+	"github.com/seed-25a2b25a/nway/templates/gcmsiv"
 	"github.com/seed-25a2b25a/nway/templates/lrw"
+	"github.com/seed-25a2b25a/nway/templates/ocb"
 	"github.com/seed-25a2b25a/nway/templates/ofb"
+	"github.com/seed-25a2b25a/nway/templates/siv"
 	"github.com/seed-25a2b25a/nway/templates/xts"
 )
 
@@ -29,6 +35,12 @@ func All() []algapi.Template {
 		lrw.Template(),
 		xts.Template(),
 		essiv.Template(),
+		gcm.Template(),
+		ccm.Template(),
+		eax.Template(),
+		ocb.Template(),
+		siv.Template(),
+		gcmsiv.Template(),
 		cmac.Template(),
 	}
 }

@@ -47,11 +47,21 @@ type Cipher struct {
 // length is a [KeySizeError].
 func NewCipher(key []byte) (*Cipher, error) {
 	c := new(Cipher)
-	var err error
-	if c.rounds, err = ExpandKey(&c.enc, &c.dec, key); err != nil {
+	if err := c.SetKey(key); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// SetKey replaces the key by another, as NewCipher takes it. It is for who owns c alone:
+// it must not run beside another method. On an error the old key stays.
+func (c *Cipher) SetKey(key []byte) error {
+	rounds, err := ExpandKey(&c.enc, &c.dec, key)
+	if err != nil {
+		return err
+	}
+	c.rounds = rounds
+	return nil
 }
 
 // BlockSize returns 16.

@@ -16,7 +16,9 @@ import (
 	"hash"
 	"sync"
 
-	"github.com/seed-25a2b25a/nway/crypto/gf128"
+	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/mode"
+	"github.com/seed-25a2b25a/nway/internal/omac"
 )
 
 // Size is the size of a whole tag in bytes.
@@ -38,9 +40,8 @@ const errWiped = "cmac: use after Wipe"
 // Key is a keyed CMAC. It is safe for concurrent use; Wipe must not run beside
 // another call.
 type Key struct {
-	b      cipher.Block // nil after Wipe
-	k1, k2 [16]byte
-	pool   sync.Pool // of *CMAC, for Sum and Verify
+	omac *omac.Key
+	pool sync.Pool // of *CMAC, for Sum and Verify
 }
 
 // NewKey derives the subkeys of CMAC from a keyed block cipher. The error is a
@@ -49,11 +50,11 @@ func NewKey(b cipher.Block) (*Key, error) {
 	if n := b.BlockSize(); n != BlockSize {
 		return nil, BlockSizeError(n)
 	}
-	k := &Key{b: b}
-	b.Encrypt(k.k1[:], k.k1[:])
-	gf128.DoubleBE(&k.k1, &k.k1)
-	gf128.DoubleBE(&k.k2, &k.k1)
-	return k, nil
+	c, err := algapi.Lift(b)
+	if err != nil {
+		return nil, fmt.Errorf("cmac: %w", err)
+	}
+	return &Key{omac: omac.NewKey(mode.NewKernel(c))}, nil
 }
 
 // New returns a running CMAC under the key. It panics after Wipe.
@@ -66,9 +67,9 @@ func (k *Key) New() *CMAC {
 // allocates only if dst is too small. It panics after Wipe.
 func (k *Key) Sum(dst, msg []byte) []byte {
 	h := k.get()
-	h.update(msg)
-	h.finish()
-	dst = append(dst, h.x[:]...)
+	h.s.Write(k.omac, msg)
+	h.s.Sum(k.omac, &h.tag)
+	dst = append(dst, h.tag[:]...)
 	k.put(h)
 	return dst
 }
@@ -83,9 +84,9 @@ func (k *Key) Verify(msg, tag []byte) bool {
 		return false
 	}
 	h := k.get()
-	h.update(msg)
-	h.finish()
-	ok := subtle.ConstantTimeCompare(h.x[:len(tag)], tag) == 1
+	h.s.Write(k.omac, msg)
+	h.s.Sum(k.omac, &h.tag)
+	ok := subtle.ConstantTimeCompare(h.tag[:len(tag)], tag) == 1
 	k.put(h)
 	return ok
 }
@@ -94,12 +95,11 @@ func (k *Key) Verify(msg, tag []byte) bool {
 // since it belongs to the caller. It may be called again; every other later
 // call panics, also those of the running CMACs made from the key.
 func (k *Key) Wipe() {
-	k.b = nil
-	k.k1, k.k2 = [16]byte{}, [16]byte{}
+	k.omac.Wipe()
 }
 
 func (k *Key) check() {
-	if k.b == nil {
+	if !k.omac.Alive() {
 		panic(errWiped)
 	}
 }
@@ -122,8 +122,8 @@ func (k *Key) put(h *CMAC) {
 // CMAC is a running CMAC, a [hash.Hash]. It is not safe for concurrent use.
 type CMAC struct {
 	key *Key
-	x   [16]byte // the chain; the bytes of the last block are xored in as they come
-	n   int      // how many bytes of the last block are in x: 0..16
+	s   omac.State
+	tag [16]byte
 }
 
 var _ hash.Hash = (*CMAC)(nil)
@@ -146,9 +146,9 @@ func Sum(b cipher.Block, msg []byte) ([Size]byte, error) {
 	if err != nil {
 		return [Size]byte{}, err
 	}
-	h.update(msg)
-	h.finish()
-	return h.x, nil
+	h.s.Write(h.key.omac, msg)
+	h.s.Sum(h.key.omac, &h.tag)
+	return h.tag, nil
 }
 
 // Size returns 16.
@@ -159,15 +159,15 @@ func (c *CMAC) BlockSize() int { return BlockSize }
 
 // Reset begins a new message.
 func (c *CMAC) Reset() {
-	c.x = [16]byte{}
-	c.n = 0
+	c.s.Reset()
+	c.tag = [16]byte{}
 }
 
 // Write takes p into the message. It never fails and does not allocate. It
 // panics after the key was wiped.
 func (c *CMAC) Write(p []byte) (int, error) {
 	c.key.check()
-	c.update(p)
+	c.s.Write(c.key.omac, p)
 	return len(p), nil
 }
 
@@ -175,43 +175,9 @@ func (c *CMAC) Write(p []byte) (int, error) {
 // result. The message may go on. It panics after the key was wiped.
 func (c *CMAC) Sum(dst []byte) []byte {
 	h := c.key.get()
-	h.x, h.n = c.x, c.n
-	h.finish()
-	dst = append(dst, h.x[:]...)
+	h.s.Copy(&c.s)
+	h.s.Sum(c.key.omac, &h.tag)
+	dst = append(dst, h.tag[:]...)
 	c.key.put(h)
 	return dst
-}
-
-// update takes p into the chain. The last block stays open, even if it is
-// whole: only finish knows that it is the last.
-func (c *CMAC) update(p []byte) {
-	b := c.key.b
-	if c.n > 0 {
-		m := subtle.XORBytes(c.x[c.n:], c.x[c.n:], p)
-		c.n += m
-		p = p[m:]
-		if len(p) == 0 {
-			return
-		}
-		b.Encrypt(c.x[:], c.x[:])
-		c.n = 0
-	}
-	for len(p) > BlockSize {
-		subtle.XORBytes(c.x[:], c.x[:], p[:BlockSize])
-		b.Encrypt(c.x[:], c.x[:])
-		p = p[BlockSize:]
-	}
-	c.n = subtle.XORBytes(c.x[:], c.x[:], p)
-}
-
-// finish turns the chain into the tag.
-func (c *CMAC) finish() {
-	k := c.key
-	if c.n == BlockSize {
-		subtle.XORBytes(c.x[:], c.x[:], k.k1[:])
-	} else {
-		c.x[c.n] ^= 0x80
-		subtle.XORBytes(c.x[:], c.x[:], k.k2[:])
-	}
-	k.b.Encrypt(c.x[:], c.x[:])
 }

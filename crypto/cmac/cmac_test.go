@@ -87,10 +87,10 @@ func TestKnownAnswers(t *testing.T) {
 // TestSubkeys are those of RFC 4493, section 4.
 func TestSubkeys(t *testing.T) {
 	k := newKey(t, unhex(t, "2b7e151628aed2a6abf7158809cf4f3c"))
-	if got, want := hex.EncodeToString(k.k1[:]), "fbeed618357133667c85e08f7236a8de"; got != want {
+	if got, want := hex.EncodeToString(k.omac.K1[:]), "fbeed618357133667c85e08f7236a8de"; got != want {
 		t.Errorf("K1 %s, want %s", got, want)
 	}
-	if got, want := hex.EncodeToString(k.k2[:]), "f7ddac306ae266ccf90bc11ee46d513b"; got != want {
+	if got, want := hex.EncodeToString(k.omac.K2[:]), "f7ddac306ae266ccf90bc11ee46d513b"; got != want {
 		t.Errorf("K2 %s, want %s", got, want)
 	}
 }
@@ -185,7 +185,7 @@ func TestWipe(t *testing.T) {
 	h := k.New()
 	k.Wipe()
 	k.Wipe()
-	if k.k1 != [16]byte{} || k.k2 != [16]byte{} || k.b != nil {
+	if k.omac.K1 != [16]byte{} || k.omac.K2 != [16]byte{} || k.omac.Alive() {
 		t.Error("something is left")
 	}
 	for name, f := range map[string]func(){

@@ -1,18 +1,40 @@
 package gf128
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
+
+// longMessage is more blocks than any number of powers needs to pay.
+const longMessage = math.MaxInt
 
 // GHASHKey is a key of GHASH, prepared for multiplication. It is safe for
 // concurrent use; Wipe must not run beside another call.
 type GHASHKey struct {
-	m multiplier
+	by     level // the form that it is prepared for; zero is the portable one
+	m      multiplier
+	powers powers
 }
 
 // NewGHASHKey prepares the hash key h, the encryption of the zero block in GCM.
 func NewGHASHKey(h *[16]byte) *GHASHKey {
 	k := new(GHASHKey)
-	k.m.init(ghashFactor(FromBE(h)))
+	k.init(ghashLevel(), h)
 	return k
+}
+
+// init prepares h for the form of a level.
+func (k *GHASHKey) init(by level, h *[16]byte) {
+	k.by = by
+	f := ghashFactor(FromBE(h))
+	if by == portable {
+		k.m.init(f)
+		return
+	}
+	var le [16]byte
+	f.PutLE(&le)
+	k.powers.init(by, &le, longMessage)
+	clear(le[:])
 }
 
 // Update takes blocks into the state acc: for each block X in turn,
@@ -21,6 +43,10 @@ func NewGHASHKey(h *[16]byte) *GHASHKey {
 // otherwise Update panics. acc and blocks must not overlap.
 func (k *GHASHKey) Update(acc *[16]byte, blocks []byte) {
 	checkWhole(blocks)
+	if k.by > portable {
+		k.powers.ghash(k.by, acc, blocks)
+		return
+	}
 	y := FromBE(acc)
 	for len(blocks) > 0 {
 		b := (*[16]byte)(blocks)
@@ -35,9 +61,11 @@ func (k *GHASHKey) Update(acc *[16]byte, blocks []byte) {
 func (k *GHASHKey) Wipe() { *k = GHASHKey{} }
 
 // POLYVALKey is a key of POLYVAL, prepared for multiplication. It is safe for
-// concurrent use; Wipe must not run beside another call.
+// concurrent use; SetKey, SetKeyFor and Wipe must not run beside another call.
 type POLYVALKey struct {
-	m multiplier
+	by     level // as in GHASHKey
+	m      multiplier
+	powers powers
 }
 
 // NewPOLYVALKey prepares the hash key h, the message-authentication key of
@@ -48,9 +76,24 @@ func NewPOLYVALKey(h *[16]byte) *POLYVALKey {
 	return k
 }
 
-// SetKey replaces the key, for modes that derive one for each message. It must
-// not run beside another call.
-func (k *POLYVALKey) SetKey(h *[16]byte) { k.m.init(FromLE(h)) }
+// SetKey replaces the key. It prepares for messages of any length; a mode that
+// derives a key for each message should use [POLYVALKey.SetKeyFor].
+func (k *POLYVALKey) SetKey(h *[16]byte) { k.SetKeyFor(h, longMessage) }
+
+// SetKeyFor replaces the key by one that is to hash so many blocks altogether. It
+// prepares what pays for them: the fewer they are, the sooner it is done. The
+// results do not depend on blocks, only the speed, and any number may be hashed.
+func (k *POLYVALKey) SetKeyFor(h *[16]byte, blocks int) { k.init(polyvalLevel(), h, blocks) }
+
+// init prepares h for the form of a level and so many blocks.
+func (k *POLYVALKey) init(by level, h *[16]byte, blocks int) {
+	k.by = by
+	if by == portable {
+		k.m.init(FromLE(h))
+		return
+	}
+	k.powers.init(by, h, blocks)
+}
 
 // Update takes blocks into the state acc: for each block X in turn,
 // acc = dot(acc ^ X, H). A hash begins with the zero state, and its value is
@@ -58,6 +101,10 @@ func (k *POLYVALKey) SetKey(h *[16]byte) { k.m.init(FromLE(h)) }
 // 16; otherwise Update panics. acc and blocks must not overlap.
 func (k *POLYVALKey) Update(acc *[16]byte, blocks []byte) {
 	checkWhole(blocks)
+	if k.by > portable {
+		k.powers.polyval(k.by, acc, blocks)
+		return
+	}
 	y := FromLE(acc)
 	for len(blocks) > 0 {
 		b := (*[16]byte)(blocks)
@@ -105,9 +152,7 @@ func (g *GHASH) UpdatePadded(data []byte) {
 	if whole < len(data) {
 		// What is read is xored with the state anyway, and zeros change
 		// nothing: so the rest goes into the state, and a zero block after.
-		for i, b := range data[whole:] {
-			g.acc[i] ^= b
-		}
+		xorRest(&g.acc, data[whole:])
 		g.key.Update(&g.acc, zeroBlock[:])
 	}
 }
@@ -148,9 +193,7 @@ func (p *POLYVAL) UpdatePadded(data []byte) {
 	whole := len(data) &^ 15
 	p.key.Update(&p.acc, data[:whole])
 	if whole < len(data) {
-		for i, b := range data[whole:] { // as in GHASH.UpdatePadded
-			p.acc[i] ^= b
-		}
+		xorRest(&p.acc, data[whole:]) // as in GHASH.UpdatePadded
 		p.key.Update(&p.acc, zeroBlock[:])
 	}
 }
@@ -165,6 +208,26 @@ func (p *POLYVAL) Reset() { p.acc = [16]byte{} }
 // not wipe since others may use it. Afterwards Update panics until Init is
 // called.
 func (p *POLYVAL) Wipe() { *p = POLYVAL{} }
+
+// xorRest xors up to 15 bytes with the beginning of acc.
+func xorRest(acc *[16]byte, rest []byte) {
+	at := 0
+	if len(rest) >= 8 {
+		binary.LittleEndian.PutUint64(acc[:8], binary.LittleEndian.Uint64(acc[:8])^binary.LittleEndian.Uint64(rest))
+		at, rest = 8, rest[8:]
+	}
+	var w uint64
+	switch n := len(rest); { // from both ends, which may overlap
+	case n >= 4:
+		w = uint64(binary.LittleEndian.Uint32(rest)) | uint64(binary.LittleEndian.Uint32(rest[n-4:]))<<(8*n-32)
+	case n >= 2:
+		w = uint64(binary.LittleEndian.Uint16(rest)) | uint64(binary.LittleEndian.Uint16(rest[n-2:]))<<(8*n-16)
+	case n == 1:
+		w = uint64(rest[0])
+	}
+	b := acc[at : at+8]
+	binary.LittleEndian.PutUint64(b, binary.LittleEndian.Uint64(b)^w)
+}
 
 // zeroBlock is never written.
 var zeroBlock [16]byte

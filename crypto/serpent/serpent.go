@@ -65,18 +65,28 @@ type Cipher struct {
 // submission says, by one 1 bit (the byte 01) and zeros, so that it is the same
 // key as its extension. Keys under 16 bytes protect nothing of value.
 func NewCipher(key []byte) (*Cipher, error) {
-	var rk [132]uint32
-	if err := ExpandKey(&rk, key); err != nil {
+	c := new(Cipher)
+	if err := c.SetKey(key); err != nil {
 		return nil, err
 	}
-	c := &Cipher{keyed: true}
+	return c, nil
+}
+
+// SetKey replaces the key by another, as NewCipher takes it. It is for who owns c alone:
+// it must not run beside another method. On an error the old key stays.
+func (c *Cipher) SetKey(key []byte) error {
+	var rk [132]uint32
+	if err := ExpandKey(&rk, key); err != nil {
+		return err
+	}
 	foldKeys(&c.enc, &c.dec, &rk)
 	if wide {
 		c.enc2.pair(&c.enc)
 		c.dec2.pair(&c.dec)
 	}
 	clear(rk[:])
-	return c, nil
+	c.keyed = true
+	return nil
 }
 
 // BlockSize returns 16.

@@ -48,11 +48,21 @@ type Cipher struct {
 // NewCipher returns a Cipher with the given key of 16, 24 or 32 bytes; another
 // length is a [KeySizeError].
 func NewCipher(key []byte) (*Cipher, error) {
-	c := &Cipher{keyed: true}
-	if err := ExpandKey(&c.rk, key); err != nil {
+	c := new(Cipher)
+	if err := c.SetKey(key); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// SetKey replaces the key by another, as NewCipher takes it. It is for who owns c alone:
+// it must not run beside another method. On an error the old key stays.
+func (c *Cipher) SetKey(key []byte) error {
+	if err := ExpandKey(&c.rk, key); err != nil {
+		return err
+	}
+	c.keyed = true
+	return nil
 }
 
 // BlockSize returns 16.

@@ -19,8 +19,6 @@ package blockmode
 import (
 	"encoding/binary"
 	"math/bits"
-
-	"github.com/seed-25a2b25a/nway/internal/cpu"
 )
 
 // blockSize is the size of every counter and tweak in bytes.
@@ -44,7 +42,7 @@ func checkWhole(dst []byte) {
 func FillCounter(dst []byte, ctr *[16]byte) {
 	lo := binary.BigEndian.Uint64(ctr[8:])
 	if len(dst) > smallCounter || ^lo < smallCounter/blockSize {
-		fillCounter(counters.level(), dst, ctr)
+		fillCounter(counters.Level(), dst, ctr)
 		return
 	}
 	checkWhole(dst)
@@ -62,7 +60,7 @@ func FillCounter(dst []byte, ctr *[16]byte) {
 func fillCounter(by level, dst []byte, ctr *[16]byte) {
 	checkWhole(dst)
 	if by == 0 {
-		by = counters.choose(cpu.Available())
+		by = choose(counters, checkCounter)
 	}
 	hi := binary.BigEndian.Uint64(ctr[:8])
 	lo := binary.BigEndian.Uint64(ctr[8:])
@@ -124,7 +122,7 @@ func fillLow(dst []byte, hi, lo uint64) {
 // It takes the same time for every tweak.
 func FillXTS(dst []byte, tweak *[16]byte) {
 	if len(dst) > smallXTS {
-		fillXTSBy(tweaks.level(), dst, tweak)
+		fillXTSBy(tweaks.Level(), dst, tweak)
 		return
 	}
 	checkWhole(dst)

@@ -141,10 +141,55 @@ func TestFillCounter(t *testing.T) {
 			c = nextCounter(c)
 			states = append(states, c)
 		}
-		for _, f := range usable(t, &counters) {
-			check(t, counters.driver(f), start, want, states, func(dst []byte, s *[16]byte) { fillCounter(f.level, dst, s) })
+		for _, f := range usable(counters) {
+			check(t, counters.Driver(f), start, want, states, func(dst []byte, s *[16]byte) { fillCounter(f.Level, dst, s) })
 		}
 		check(t, "FillCounter", start, want, states, FillCounter)
+	}
+}
+
+func TestFillCounterLE32(t *testing.T) {
+	starts := edges()
+	for i := range starts { // the carries where this counter has them
+		starts[i] = reversed(starts[i])
+	}
+	if testing.Short() {
+		starts = starts[len(starts)-250:]
+	}
+	for i := range uint32(40) {
+		c := random16()
+		binary.LittleEndian.PutUint32(c[:], -i)
+		starts = append(starts, c)
+	}
+	for _, start := range starts {
+		c := start
+		var want []byte
+		states := [][16]byte{c}
+		for range maxBlocks {
+			want = append(want, c[:]...)
+			binary.LittleEndian.PutUint32(c[:], binary.LittleEndian.Uint32(c[:])+1)
+			states = append(states, c)
+		}
+		for _, f := range usable(counters32) {
+			check(t, counters32.Driver(f), start, want, states, func(dst []byte, s *[16]byte) { fillCounter32(f.Level, dst, s) })
+		}
+		check(t, "FillCounterLE32", start, want, states, FillCounterLE32)
+	}
+}
+
+// TestLE32Known is the wrap in RFC 8452, appendix C.3: the counter starts at
+// 2^32-1 and the bytes behind it do not change.
+func TestLE32Known(t *testing.T) {
+	counter := unhex16("ffffffff000000000000000000000000")
+	counter[15] = 0x80
+	dst := make([]byte, 16*12)
+	FillCounterLE32(dst, &counter)
+	want := "ffffffff000000000000000000000080" + "00000000000000000000000000000080" + "01000000000000000000000000000080"
+	if got := hex.EncodeToString(dst[:48]); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if counter != unhex16("0b000000000000000000000000000080") {
+		t.Errorf("the next counter is %x", counter)
 	}
 }
 
@@ -167,8 +212,8 @@ func TestFillXTS(t *testing.T) {
 			c = reversed(timesX(reversed(c)))
 			states = append(states, c)
 		}
-		for _, f := range usable(t, &tweaks) {
-			check(t, tweaks.driver(f), start, want, states, func(dst []byte, s *[16]byte) { fillXTSBy(f.level, dst, s) })
+		for _, f := range usable(tweaks) {
+			check(t, tweaks.Driver(f), start, want, states, func(dst []byte, s *[16]byte) { fillXTSBy(f.Level, dst, s) })
 		}
 		check(t, "FillXTS", start, want, states, FillXTS)
 	}
@@ -199,8 +244,8 @@ func TestLRWFill(t *testing.T) {
 			c = nextCounter(c)
 			states = append(states, c)
 		}
-		for _, f := range usable(t, &masks) {
-			check(t, masks.driver(f), start, want, states, func(dst []byte, s *[16]byte) { l.fill(f.level, dst, s) })
+		for _, f := range usable(masks) {
+			check(t, masks.Driver(f), start, want, states, func(dst []byte, s *[16]byte) { l.fill(f.Level, dst, s) })
 		}
 		check(t, fmt.Sprintf("LRW key %x", key), start, want, states, l.Fill)
 	}
@@ -245,9 +290,9 @@ func TestFillOCB(t *testing.T) {
 				}
 			}
 		}
-		for _, f := range usable(t, &offsets) {
-			check(t, fmt.Sprintf("%s after %d", offsets.driver(f), index), start, want, states,
-				run(func(dst []byte, offset *[16]byte, o *OCB, index *uint64) { o.fill(f.level, dst, offset, index) }))
+		for _, f := range usable(offsets) {
+			check(t, fmt.Sprintf("%s after %d", offsets.Driver(f), index), start, want, states,
+				run(func(dst []byte, offset *[16]byte, o *OCB, index *uint64) { o.fill(f.Level, dst, offset, index) }))
 		}
 		check(t, fmt.Sprintf("OCB after %d", index), start, want, states, run(FillOCB))
 	}
@@ -329,7 +374,8 @@ func public() map[string]func([]byte, *[16]byte) {
 	key := random16()
 	l, o := NewLRW(&key), NewOCB(&key)
 	return map[string]func([]byte, *[16]byte){
-		"FillCounter": FillCounter, "FillXTS": FillXTS, "LRW.Fill": l.Fill,
+		"FillCounter": FillCounter, "FillCounterLE32": FillCounterLE32, "FillXTS": FillXTS, "LRW.Fill": l.Fill,
+		"XorFold": func(src []byte, acc *[16]byte) { XorFold(acc, src) },
 		"FillOCB": func(dst []byte, s *[16]byte) { index := uint64(5); FillOCB(dst, s, o, &index) },
 	}
 }
@@ -367,19 +413,19 @@ func TestNoAllocation(t *testing.T) {
 func BenchmarkFill(b *testing.B) {
 	key := random16()
 	for _, k := range kinds(&key) {
-		forms := order(k.fill.forms, cpu.Available())
+		forms := k.Order(cpu.Available())
 		for _, size := range []int{16, 64, 128, 512, 4096} {
 			dst := make([]byte, size)
 			for _, f := range forms {
-				b.Run(fmt.Sprintf("fill=%s/form=%s/size=%d", k.fill.name, f.name, size), func(b *testing.B) {
+				b.Run(fmt.Sprintf("fill=%s/form=%s/size=%d", k.Name, f.Name, size), func(b *testing.B) {
 					s := state{block: [16]byte{12: 3}}
 					b.SetBytes(int64(size))
 					for b.Loop() {
-						k.do(f.level, dst, &s)
+						k.do(f.Level, dst, &s)
 					}
 				})
 			}
-			b.Run(fmt.Sprintf("fill=%s/form=chosen/size=%d", k.fill.name, size), func(b *testing.B) {
+			b.Run(fmt.Sprintf("fill=%s/form=chosen/size=%d", k.Name, size), func(b *testing.B) {
 				s := state{block: [16]byte{12: 3}}
 				b.SetBytes(int64(size))
 				for b.Loop() {

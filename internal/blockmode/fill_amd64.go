@@ -2,7 +2,7 @@
 
 package blockmode
 
-import "github.com/seed-25a2b25a/nway/internal/cpu"
+import "github.com/seed-25a2b25a/nway/internal/forms"
 
 // Requirements of the forms. Those for XTS and the counters shuffle bytes.
 var (
@@ -17,47 +17,69 @@ var (
 // fastest there.
 const (
 	smallCounter = 8 * blockSize
+	smallLE32    = 8 * blockSize
 	smallXTS     = 6 * blockSize
+	smallFold    = 4 * blockSize
 	smallGroups  = 8 // blocks of an LRW group
 )
 
-var counters = fill{
-	name: "fill-counter",
-	forms: []*form{
-		{level: levelAVX512, name: "avx512", priority: 700, requires: needAVX512BW},
-		{level: levelAVX2, name: "avx2", priority: 600, requires: needAVX2},
-		{level: levelSSE, name: "ssse3", priority: 400, requires: needSSSE3},
-		{level: portable, name: "generic", priority: 100},
+var counters = &forms.Set{
+	Name: "fill-counter",
+	Forms: []*forms.Form{
+		{Level: levelAVX512, Name: "avx512", Priority: 700, Requires: needAVX512BW},
+		{Level: levelAVX2, Name: "avx2", Priority: 600, Requires: needAVX2},
+		{Level: levelSSE, Name: "ssse3", Priority: 400, Requires: needSSSE3},
+		{Level: portable, Name: "generic", Priority: 100},
 	},
 }
 
-var tweaks = fill{
-	name: "fill-xts",
-	forms: []*form{
-		{level: levelAVX512, name: "avx512", priority: 700, requires: needAVX512BW},
-		{level: levelAVX2, name: "avx2", priority: 600, requires: needAVX2},
-		{level: levelSSE, name: "sse2", priority: 400, requires: needSSE2},
-		{level: portable, name: "generic", priority: 100},
+var tweaks = &forms.Set{
+	Name: "fill-xts",
+	Forms: []*forms.Form{
+		{Level: levelAVX512, Name: "avx512", Priority: 700, Requires: needAVX512BW},
+		{Level: levelAVX2, Name: "avx2", Priority: 600, Requires: needAVX2},
+		{Level: levelSSE, Name: "sse2", Priority: 400, Requires: needSSE2},
+		{Level: portable, Name: "generic", Priority: 100},
 	},
 }
 
-var masks = fill{
-	name: "fill-lrw",
-	forms: []*form{
-		{level: levelAVX512, name: "avx512", priority: 700, requires: needAVX512F},
-		{level: levelAVX2, name: "avx2", priority: 600, requires: needAVX2},
-		{level: levelSSE, name: "sse2", priority: 400, requires: needSSE2},
-		{level: portable, name: "generic", priority: 100},
+var counters32 = &forms.Set{
+	Name: "fill-counter32",
+	Forms: []*forms.Form{
+		{Level: levelAVX512, Name: "avx512", Priority: 700, Requires: needAVX512F},
+		{Level: levelAVX2, Name: "avx2", Priority: 600, Requires: needAVX2},
+		{Level: levelSSE, Name: "sse2", Priority: 400, Requires: needSSE2},
+		{Level: portable, Name: "generic", Priority: 100},
 	},
 }
 
-var offsets = fill{
-	name: "fill-ocb",
-	forms: []*form{
-		{level: levelAVX512, name: "avx512", priority: 700, requires: needAVX512F},
-		{level: levelAVX2, name: "avx2", priority: 600, requires: needAVX2},
-		{level: levelSSE, name: "sse2", priority: 400, requires: needSSE2},
-		{level: portable, name: "generic", priority: 100},
+var masks = &forms.Set{
+	Name: "fill-lrw",
+	Forms: []*forms.Form{
+		{Level: levelAVX512, Name: "avx512", Priority: 700, Requires: needAVX512F},
+		{Level: levelAVX2, Name: "avx2", Priority: 600, Requires: needAVX2},
+		{Level: levelSSE, Name: "sse2", Priority: 400, Requires: needSSE2},
+		{Level: portable, Name: "generic", Priority: 100},
+	},
+}
+
+var offsets = &forms.Set{
+	Name: "fill-ocb",
+	Forms: []*forms.Form{
+		{Level: levelAVX512, Name: "avx512", Priority: 700, Requires: needAVX512F},
+		{Level: levelAVX2, Name: "avx2", Priority: 600, Requires: needAVX2},
+		{Level: levelSSE, Name: "sse2", Priority: 400, Requires: needSSE2},
+		{Level: portable, Name: "generic", Priority: 100},
+	},
+}
+
+var folds = &forms.Set{
+	Name: "xor-fold",
+	Forms: []*forms.Form{
+		{Level: levelAVX512, Name: "avx512", Priority: 700, Requires: needAVX512F},
+		{Level: levelAVX2, Name: "avx2", Priority: 600, Requires: needAVX2},
+		{Level: levelSSE, Name: "sse2", Priority: 400, Requires: needSSE2},
+		{Level: portable, Name: "generic", Priority: 100},
 	},
 }
 
@@ -79,7 +101,7 @@ func fillLowBy(by level, dst []byte, hi, lo uint64) {
 func fillXTSBy(by level, dst []byte, tweak *[16]byte) {
 	checkWhole(dst)
 	if by == 0 {
-		by = tweaks.choose(cpu.Available())
+		by = choose(tweaks, checkXTS)
 	}
 	if by == portable {
 		fillXTS(dst, tweak)
@@ -110,5 +132,33 @@ func fillGroupsBy(by level, dst []byte, base0, base1 uint64, pattern *[groupSize
 		fillGroupsSSE2(&dst[0], len(dst)/blockSize, base0, base1, pattern, table, first)
 	default:
 		fillGroups(dst, base0, base1, pattern, table, first)
+	}
+}
+
+// fillLE32By is fillLE32 by the form of a level, for one block or more.
+func fillLE32By(by level, dst []byte, word0, word1 uint64) {
+	switch by {
+	case levelAVX512:
+		fillCounter32AVX512(&dst[0], len(dst)/blockSize, word0, word1)
+	case levelAVX2:
+		fillCounter32AVX2(&dst[0], len(dst)/blockSize, word0, word1)
+	case levelSSE:
+		fillCounter32SSE2(&dst[0], len(dst)/blockSize, word0, word1)
+	default:
+		fillLE32(dst, word0, word1)
+	}
+}
+
+// foldBy is fold by the form of a level, for one block or more.
+func foldBy(by level, acc *[16]byte, src []byte) {
+	switch by {
+	case levelAVX512:
+		xorFoldAVX512(&src[0], len(src)/blockSize, acc)
+	case levelAVX2:
+		xorFoldAVX2(&src[0], len(src)/blockSize, acc)
+	case levelSSE:
+		xorFoldSSE2(&src[0], len(src)/blockSize, acc)
+	default:
+		fold(acc, src)
 	}
 }

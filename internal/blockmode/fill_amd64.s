@@ -2385,3 +2385,391 @@ done:
 	VPXOR X7, X7, X7
 	VZEROUPPER
 	RET
+
+// func fillCounter32SSE2(dst *byte, blocks int, word0 uint64, word1 uint64)
+// Requires: SSE2
+TEXT ·fillCounter32SSE2(SB), NOSPLIT, $0-32
+	// Registers 0 to 3 hold the blocks as they are stored, 8 what a pass adds, 9 what
+	// one register adds. It is limited by its stores.
+	MOVQ       dst+0(FP), DI
+	MOVQ       blocks+8(FP), SI
+	MOVQ       word0+16(FP), AX
+	MOVQ       word1+24(FP), CX
+	MOVQ       AX, X0
+	MOVQ       CX, X1
+	PUNPCKLQDQ X1, X0
+	MOVOU      steps32<>+0(SB), X9
+	CMPQ       SI, $0x00000004
+	JB         tail
+	MOVOA      X0, X1
+	PADDL      X9, X1
+	MOVOA      X1, X2
+	PADDL      X9, X2
+	MOVOA      X2, X3
+	PADDL      X9, X3
+	MOVOU      steps32<>+32(SB), X8
+
+loop:
+	MOVOU X0, (DI)
+	PADDL X8, X0
+	MOVOU X1, 16(DI)
+	PADDL X8, X1
+	MOVOU X2, 32(DI)
+	PADDL X8, X2
+	MOVOU X3, 48(DI)
+	PADDL X8, X3
+	ADDQ  $0x00000040, DI
+	SUBQ  $0x00000004, SI
+	CMPQ  SI, $0x00000004
+	JAE   loop
+
+tail:
+	CMPQ  SI, $0x00000001
+	JB    part
+	MOVOU X0, (DI)
+	PADDL X9, X0
+	ADDQ  $0x00000010, DI
+	SUBQ  $0x00000001, SI
+	JMP   tail
+
+part:
+	RET
+
+DATA counts32<>+0(SB)/8, $0x0000000000000000
+DATA counts32<>+8(SB)/8, $0x0000000000000000
+DATA counts32<>+16(SB)/8, $0x0000000000000001
+DATA counts32<>+24(SB)/8, $0x0000000000000000
+DATA counts32<>+32(SB)/8, $0x0000000000000002
+DATA counts32<>+40(SB)/8, $0x0000000000000000
+DATA counts32<>+48(SB)/8, $0x0000000000000003
+DATA counts32<>+56(SB)/8, $0x0000000000000000
+DATA counts32<>+64(SB)/8, $0x0000000000000004
+DATA counts32<>+72(SB)/8, $0x0000000000000000
+DATA counts32<>+80(SB)/8, $0x0000000000000005
+DATA counts32<>+88(SB)/8, $0x0000000000000000
+DATA counts32<>+96(SB)/8, $0x0000000000000006
+DATA counts32<>+104(SB)/8, $0x0000000000000000
+DATA counts32<>+112(SB)/8, $0x0000000000000007
+DATA counts32<>+120(SB)/8, $0x0000000000000000
+DATA counts32<>+128(SB)/8, $0x0000000000000008
+DATA counts32<>+136(SB)/8, $0x0000000000000000
+DATA counts32<>+144(SB)/8, $0x0000000000000009
+DATA counts32<>+152(SB)/8, $0x0000000000000000
+DATA counts32<>+160(SB)/8, $0x000000000000000a
+DATA counts32<>+168(SB)/8, $0x0000000000000000
+DATA counts32<>+176(SB)/8, $0x000000000000000b
+DATA counts32<>+184(SB)/8, $0x0000000000000000
+DATA counts32<>+192(SB)/8, $0x000000000000000c
+DATA counts32<>+200(SB)/8, $0x0000000000000000
+DATA counts32<>+208(SB)/8, $0x000000000000000d
+DATA counts32<>+216(SB)/8, $0x0000000000000000
+DATA counts32<>+224(SB)/8, $0x000000000000000e
+DATA counts32<>+232(SB)/8, $0x0000000000000000
+DATA counts32<>+240(SB)/8, $0x000000000000000f
+DATA counts32<>+248(SB)/8, $0x0000000000000000
+GLOBL counts32<>(SB), RODATA|NOPTR, $256
+
+DATA steps32<>+0(SB)/8, $0x0000000000000001
+DATA steps32<>+8(SB)/8, $0x0000000000000000
+DATA steps32<>+16(SB)/8, $0x0000000000000002
+DATA steps32<>+24(SB)/8, $0x0000000000000000
+DATA steps32<>+32(SB)/8, $0x0000000000000004
+DATA steps32<>+40(SB)/8, $0x0000000000000000
+DATA steps32<>+48(SB)/8, $0x0000000000000008
+DATA steps32<>+56(SB)/8, $0x0000000000000000
+DATA steps32<>+64(SB)/8, $0x0000000000000010
+DATA steps32<>+72(SB)/8, $0x0000000000000000
+GLOBL steps32<>(SB), RODATA|NOPTR, $80
+
+// func fillCounter32AVX2(dst *byte, blocks int, word0 uint64, word1 uint64)
+// Requires: AVX, AVX2
+TEXT ·fillCounter32AVX2(SB), NOSPLIT, $0-32
+	// Registers 0 to 3 hold the blocks as they are stored, 8 what a pass adds, 9 what
+	// one register adds. It is limited by its stores.
+	MOVQ           dst+0(FP), DI
+	MOVQ           blocks+8(FP), SI
+	MOVQ           word0+16(FP), AX
+	MOVQ           word1+24(FP), CX
+	VMOVQ          AX, X0
+	VPINSRQ        $0x01, CX, X0, X0
+	VINSERTI128    $0x01, X0, Y0, Y0
+	VPADDD         counts32<>+0(SB), Y0, Y0
+	VBROADCASTI128 steps32<>+16(SB), Y9
+	CMPQ           SI, $0x00000008
+	JB             tail
+	VPADDD         Y9, Y0, Y1
+	VPADDD         Y9, Y1, Y2
+	VPADDD         Y9, Y2, Y3
+	VBROADCASTI128 steps32<>+48(SB), Y8
+
+loop:
+	VMOVDQU Y0, (DI)
+	VPADDD  Y8, Y0, Y0
+	VMOVDQU Y1, 32(DI)
+	VPADDD  Y8, Y1, Y1
+	VMOVDQU Y2, 64(DI)
+	VPADDD  Y8, Y2, Y2
+	VMOVDQU Y3, 96(DI)
+	VPADDD  Y8, Y3, Y3
+	ADDQ    $0x00000080, DI
+	SUBQ    $0x00000008, SI
+	CMPQ    SI, $0x00000008
+	JAE     loop
+
+tail:
+	CMPQ    SI, $0x00000002
+	JB      part
+	VMOVDQU Y0, (DI)
+	VPADDD  Y9, Y0, Y0
+	ADDQ    $0x00000020, DI
+	SUBQ    $0x00000002, SI
+	JMP     tail
+
+part:
+	TESTQ        $0x00000001, SI
+	JZ           part0
+	VMOVDQU      X0, (DI)
+	VEXTRACTI128 $0x01, Y0, X0
+	ADDQ         $0x00000010, DI
+
+part0:
+	VZEROUPPER
+	RET
+
+// func fillCounter32AVX512(dst *byte, blocks int, word0 uint64, word1 uint64)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·fillCounter32AVX512(SB), NOSPLIT, $0-32
+	// Registers 0 to 3 hold the blocks as they are stored, 8 what a pass adds, 9 what
+	// one register adds. It is limited by its stores.
+	MOVQ            dst+0(FP), DI
+	MOVQ            blocks+8(FP), SI
+	MOVQ            word0+16(FP), AX
+	MOVQ            word1+24(FP), CX
+	VMOVQ           AX, X0
+	VPINSRQ         $0x01, CX, X0, X0
+	VSHUFI64X2      $0x00, Z0, Z0, Z0
+	VPADDD          counts32<>+0(SB), Z0, Z0
+	VBROADCASTI32X4 steps32<>+32(SB), Z9
+	CMPQ            SI, $0x00000010
+	JB              tail
+	VPADDD          Z9, Z0, Z1
+	VPADDD          Z9, Z1, Z2
+	VPADDD          Z9, Z2, Z3
+	VBROADCASTI32X4 steps32<>+64(SB), Z8
+
+loop:
+	VMOVDQU64 Z0, (DI)
+	VPADDD    Z8, Z0, Z0
+	VMOVDQU64 Z1, 64(DI)
+	VPADDD    Z8, Z1, Z1
+	VMOVDQU64 Z2, 128(DI)
+	VPADDD    Z8, Z2, Z2
+	VMOVDQU64 Z3, 192(DI)
+	VPADDD    Z8, Z3, Z3
+	ADDQ      $0x00000100, DI
+	SUBQ      $0x00000010, SI
+	CMPQ      SI, $0x00000010
+	JAE       loop
+
+tail:
+	CMPQ      SI, $0x00000004
+	JB        part
+	VMOVDQU64 Z0, (DI)
+	VPADDD    Z9, Z0, Z0
+	ADDQ      $0x00000040, DI
+	SUBQ      $0x00000004, SI
+	JMP       tail
+
+part:
+	TESTQ         $0x00000002, SI
+	JZ            part1
+	VMOVDQU       Y0, (DI)
+	VEXTRACTI64X4 $0x01, Z0, Y0
+	ADDQ          $0x00000020, DI
+
+part1:
+	TESTQ        $0x00000001, SI
+	JZ           part0
+	VMOVDQU      X0, (DI)
+	VEXTRACTI128 $0x01, Y0, X0
+	ADDQ         $0x00000010, DI
+
+part0:
+	VZEROUPPER
+	RET
+
+// func xorFoldSSE2(src *byte, blocks int, acc *[16]byte)
+// Requires: SSE2
+TEXT ·xorFoldSSE2(SB), NOSPLIT, $0-24
+	// Registers 0 to 3 hold sums, 4 is free. It is limited by its loads.
+	MOVQ src+0(FP), DI
+	MOVQ blocks+8(FP), SI
+	MOVQ acc+16(FP), DX
+	PXOR X0, X0
+	PXOR X1, X1
+	PXOR X2, X2
+	PXOR X3, X3
+	CMPQ SI, $0x00000004
+	JB   tail
+
+loop:
+	MOVOU (DI), X4
+	PXOR  X4, X0
+	MOVOU 16(DI), X4
+	PXOR  X4, X1
+	MOVOU 32(DI), X4
+	PXOR  X4, X2
+	MOVOU 48(DI), X4
+	PXOR  X4, X3
+	ADDQ  $0x00000040, DI
+	SUBQ  $0x00000004, SI
+	CMPQ  SI, $0x00000004
+	JAE   loop
+
+tail:
+	CMPQ  SI, $0x00000001
+	JB    part
+	MOVOU (DI), X4
+	PXOR  X4, X0
+	ADDQ  $0x00000010, DI
+	SUBQ  $0x00000001, SI
+	JMP   tail
+
+part:
+	PXOR  X1, X0
+	PXOR  X3, X2
+	PXOR  X2, X0
+	MOVOU (DX), X4
+	PXOR  X4, X0
+	MOVOU X0, (DX)
+
+	// Nothing secret stays in a register.
+	PXOR X0, X0
+	PXOR X1, X1
+	PXOR X2, X2
+	PXOR X3, X3
+	PXOR X4, X4
+	RET
+
+// func xorFoldAVX2(src *byte, blocks int, acc *[16]byte)
+// Requires: AVX, AVX2
+TEXT ·xorFoldAVX2(SB), NOSPLIT, $0-24
+	// Registers 0 to 3 hold sums, 4 is free. It is limited by its loads.
+	MOVQ  src+0(FP), DI
+	MOVQ  blocks+8(FP), SI
+	MOVQ  acc+16(FP), DX
+	VPXOR X0, X0, X0
+	VPXOR X1, X1, X1
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	CMPQ  SI, $0x00000008
+	JB    tail
+
+loop:
+	VPXOR (DI), Y0, Y0
+	VPXOR 32(DI), Y1, Y1
+	VPXOR 64(DI), Y2, Y2
+	VPXOR 96(DI), Y3, Y3
+	ADDQ  $0x00000080, DI
+	SUBQ  $0x00000008, SI
+	CMPQ  SI, $0x00000008
+	JAE   loop
+
+tail:
+	CMPQ  SI, $0x00000002
+	JB    part
+	VPXOR (DI), Y0, Y0
+	ADDQ  $0x00000020, DI
+	SUBQ  $0x00000002, SI
+	JMP   tail
+
+part:
+	TESTQ   $0x00000001, SI
+	JZ      after1
+	VMOVDQU (DI), X4
+	VPXOR   Y4, Y1, Y1
+	ADDQ    $0x00000010, DI
+
+after1:
+	VPXOR        Y1, Y0, Y0
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y2, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPXOR        X1, X0, X0
+	VPXOR        (DX), X0, X0
+	VMOVDQU      X0, (DX)
+
+	// Nothing secret stays in a register.
+	VPXOR X0, X0, X0
+	VPXOR X1, X1, X1
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	VPXOR X4, X4, X4
+	VZEROUPPER
+	RET
+
+// func xorFoldAVX512(src *byte, blocks int, acc *[16]byte)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·xorFoldAVX512(SB), NOSPLIT, $0-24
+	// Registers 0 to 3 hold sums, 4 is free. It is limited by its loads.
+	MOVQ  src+0(FP), DI
+	MOVQ  blocks+8(FP), SI
+	MOVQ  acc+16(FP), DX
+	VPXOR X0, X0, X0
+	VPXOR X1, X1, X1
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	CMPQ  SI, $0x00000010
+	JB    tail
+
+loop:
+	VPXORQ (DI), Z0, Z0
+	VPXORQ 64(DI), Z1, Z1
+	VPXORQ 128(DI), Z2, Z2
+	VPXORQ 192(DI), Z3, Z3
+	ADDQ   $0x00000100, DI
+	SUBQ   $0x00000010, SI
+	CMPQ   SI, $0x00000010
+	JAE    loop
+
+tail:
+	CMPQ   SI, $0x00000004
+	JB     part
+	VPXORQ (DI), Z0, Z0
+	ADDQ   $0x00000040, DI
+	SUBQ   $0x00000004, SI
+	JMP    tail
+
+part:
+	TESTQ   $0x00000002, SI
+	JZ      after2
+	VMOVDQU (DI), Y4
+	VPXORQ  Z4, Z1, Z1
+	ADDQ    $0x00000020, DI
+
+after2:
+	TESTQ   $0x00000001, SI
+	JZ      after1
+	VMOVDQU (DI), X4
+	VPXORQ  Z4, Z1, Z1
+	ADDQ    $0x00000010, DI
+
+after1:
+	VPXORQ        Z1, Z0, Z0
+	VPXORQ        Z3, Z2, Z2
+	VPXORQ        Z2, Z0, Z0
+	VEXTRACTI64X4 $0x01, Z0, Y1
+	VPXOR         Y1, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X1
+	VPXOR         X1, X0, X0
+	VPXOR         (DX), X0, X0
+	VMOVDQU       X0, (DX)
+
+	// Nothing secret stays in a register.
+	VPXOR X0, X0, X0
+	VPXOR X1, X1, X1
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	VPXOR X4, X4, X4
+	VZEROUPPER
+	RET

@@ -13,20 +13,20 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unsafe"
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/internal/cpu"
+	"github.com/seed-25a2b25a/nway/internal/forms"
 	"github.com/seed-25a2b25a/nway/internal/guardpage"
 	"github.com/seed-25a2b25a/nway/testmgr"
 )
 
 // A kind is one fill under one key, in a shape that all share.
 type kind struct {
-	fill   *fill
+	fill
 	do     func(by level, dst []byte, s *state)
 	public func(dst []byte, s *state)
 }
@@ -34,28 +34,26 @@ type kind struct {
 func kinds(key *[16]byte) []kind {
 	l, o := NewLRW(key), NewOCB(key)
 	return []kind{
-		{&counters, func(by level, dst []byte, s *state) { fillCounter(by, dst, &s.block) }, func(dst []byte, s *state) { FillCounter(dst, &s.block) }},
-		{&tweaks, func(by level, dst []byte, s *state) { fillXTSBy(by, dst, &s.block) }, func(dst []byte, s *state) { FillXTS(dst, &s.block) }},
-		{&masks, func(by level, dst []byte, s *state) { l.fill(by, dst, &s.block) }, func(dst []byte, s *state) { l.Fill(dst, &s.block) }},
-		{&offsets, func(by level, dst []byte, s *state) { o.fill(by, dst, &s.block, &s.index) }, func(dst []byte, s *state) { FillOCB(dst, &s.block, o, &s.index) }},
+		{fill{counters, checkCounter}, func(by level, dst []byte, s *state) { fillCounter(by, dst, &s.block) }, func(dst []byte, s *state) { FillCounter(dst, &s.block) }},
+		{fill{counters32, checkCounter32}, func(by level, dst []byte, s *state) { fillCounter32(by, dst, &s.block) }, func(dst []byte, s *state) { FillCounterLE32(dst, &s.block) }},
+		{fill{tweaks, checkXTS}, func(by level, dst []byte, s *state) { fillXTSBy(by, dst, &s.block) }, func(dst []byte, s *state) { FillXTS(dst, &s.block) }},
+		{fill{masks, checkLRW}, func(by level, dst []byte, s *state) { l.fill(by, dst, &s.block) }, func(dst []byte, s *state) { l.Fill(dst, &s.block) }},
+		{fill{offsets, checkOCB}, func(by level, dst []byte, s *state) { o.fill(by, dst, &s.block, &s.index) }, func(dst []byte, s *state) { FillOCB(dst, &s.block, o, &s.index) }},
 	}
 }
 
 // usable returns the forms that this CPU can run.
-func usable(t *testing.T, f *fill) []*form {
-	t.Helper()
-	return order(f.forms, cpu.Available())
-}
+func usable(f *forms.Set) []*forms.Form { return f.Order(cpu.Available()) }
 
 // eachForm runs a test for every form of every fill, and skips those that this
 // CPU cannot run unless NWAY_REQUIRE names them.
-func eachForm(t *testing.T, run func(t *testing.T, k kind, f *form)) {
+func eachForm(t *testing.T, run func(t *testing.T, k kind, f *forms.Form)) {
 	key := random16()
 	for _, k := range kinds(&key) {
-		for _, f := range k.fill.forms {
-			t.Run(k.fill.driver(f), func(t *testing.T) {
-				if missing := cpu.Available().Missing(f.requires); len(missing) > 0 {
-					if slices.Contains(strings.Split(os.Getenv("NWAY_REQUIRE"), ","), k.fill.driver(f)) {
+		for _, f := range k.Forms {
+			t.Run(k.Driver(f), func(t *testing.T) {
+				if missing := cpu.Available().Missing(f.Requires); len(missing) > 0 {
+					if slices.Contains(strings.Split(os.Getenv("NWAY_REQUIRE"), ","), k.Driver(f)) {
 						t.Fatalf("required, and this CPU lacks %s", strings.Join(missing, ", "))
 					}
 					t.Skipf("this CPU lacks %s", strings.Join(missing, ", "))
@@ -73,7 +71,7 @@ func TestRequiredExist(t *testing.T) {
 		have[a.Driver] = true
 	}
 	for d := range strings.SplitSeq(os.Getenv("NWAY_REQUIRE"), ",") {
-		if strings.HasPrefix(d, "fill-") && !have[d] {
+		if (strings.HasPrefix(d, "fill-") || strings.HasPrefix(d, "xor-fold-")) && !have[d] {
 			t.Errorf("there is no %s in this build", d)
 		}
 	}
@@ -86,13 +84,13 @@ func by(k kind, l level) func([]byte, *state) {
 // TestEveryLength compares each form with its twin at every length to 600 blocks,
 // each at every alignment.
 func TestEveryLength(t *testing.T) {
-	eachForm(t, func(t *testing.T, k kind, f *form) {
+	eachForm(t, func(t *testing.T, k kind, f *forms.Form) {
 		var lengths []int
 		for n := range 601 {
 			lengths = append(lengths, n)
 		}
 		starts := []state{{random16(), uint64(rand.Uint32())}}
-		if err := compare(append(gateStates(), starts...), lengths, by(k, f.level), by(k, portable)); err != nil {
+		if err := compare(append(gateStates(), starts...), lengths, by(k, f.Level), by(k, portable)); err != nil {
 			t.Error(err)
 		}
 		lengths = lengths[:0]
@@ -104,11 +102,11 @@ func TestEveryLength(t *testing.T) {
 				lengths = append(lengths, n)
 			}
 		}
-		if err := compare(starts, lengths, by(k, f.level), by(k, portable)); err != nil {
+		if err := compare(starts, lengths, by(k, f.Level), by(k, portable)); err != nil {
 			t.Error(err)
 		}
 		// More than one call of a kernel.
-		if err := compare(starts, []int{maxRun - 1, maxRun, maxRun + 1, 2*maxRun + 77}, by(k, f.level), by(k, portable)); err != nil {
+		if err := compare(starts, []int{maxRun - 1, maxRun, maxRun + 1, 2*maxRun + 77}, by(k, f.Level), by(k, portable)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -134,8 +132,8 @@ func TestCarries(t *testing.T) {
 		}
 	}
 	lengths := []int{1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 36, 40, 70}
-	eachForm(t, func(t *testing.T, k kind, f *form) {
-		if err := compare(starts, lengths, by(k, f.level), by(k, portable)); err != nil {
+	eachForm(t, func(t *testing.T, k kind, f *forms.Form) {
+		if err := compare(starts, lengths, by(k, f.Level), by(k, portable)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -157,8 +155,8 @@ func TestBits(t *testing.T) {
 		}
 		starts = append(starts, s)
 	}
-	eachForm(t, func(t *testing.T, k kind, f *form) {
-		if err := compare(starts, []int{1, 7, 8, 9, 31, 127, 128, 129, 150, 257}, by(k, f.level), by(k, portable)); err != nil {
+	eachForm(t, func(t *testing.T, k kind, f *forms.Form) {
+		if err := compare(starts, []int{1, 7, 8, 9, 31, 127, 128, 129, 150, 257}, by(k, f.Level), by(k, portable)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -166,7 +164,7 @@ func TestBits(t *testing.T) {
 
 // TestAtOnce: one call and many give the same, whatever the pieces.
 func TestAtOnce(t *testing.T) {
-	eachForm(t, func(t *testing.T, k kind, f *form) {
+	eachForm(t, func(t *testing.T, k kind, f *forms.Form) {
 		for range 50 {
 			start := state{random16(), rand.Uint64() >> 2}
 			want, got := make([]byte, 16*700), make([]byte, 16*700)
@@ -174,7 +172,7 @@ func TestAtOnce(t *testing.T) {
 			k.do(portable, want, &a)
 			for rest := got; len(rest) > 0; {
 				n := 16 * min(rand.IntN(1+rand.IntN(200)), len(rest)/16)
-				k.do(f.level, rest[:n], &b)
+				k.do(f.Level, rest[:n], &b)
 				rest = rest[n:]
 			}
 			if !bytes.Equal(got, want) || a != b {
@@ -201,7 +199,7 @@ func guarded(t *testing.T, n int) *guardpage.Buf {
 // touched, on either side.
 func TestGuardPages(t *testing.T) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	eachForm(t, func(t *testing.T, k kind, f *form) {
+	eachForm(t, func(t *testing.T, k kind, f *forms.Form) {
 		const top = 300
 		buf, block := guarded(t, 16*top), guarded(t, 16)
 		pattern, table := guarded(t, 16*groupSize), guarded(t, 16*64)
@@ -217,11 +215,13 @@ func TestGuardPages(t *testing.T) {
 				*s = w.block
 				first := w.index
 				k.do(portable, want[:16*n], &w)
-				switch k.fill { // with the state itself at the edge
-				case &counters:
-					fillCounter(f.level, dst, s)
-				case &tweaks:
-					fillXTSBy(f.level, dst, s)
+				switch k.Set { // with the state itself at the edge
+				case counters:
+					fillCounter(f.Level, dst, s)
+				case counters32:
+					fillCounter32(f.Level, dst, s)
+				case tweaks:
+					fillXTSBy(f.Level, dst, s)
 				default:
 					if n == 0 {
 						continue
@@ -236,7 +236,7 @@ func TestGuardPages(t *testing.T) {
 					}
 					base0, base1 := rand.Uint64(), rand.Uint64()
 					fillGroups(want[:16*n], base0, base1, p, l, first)
-					fillGroupsBy(f.level, dst, base0, base1, p, l, first)
+					fillGroupsBy(f.Level, dst, base0, base1, p, l, first)
 					if !bytes.Equal(dst, want[:16*n]) {
 						t.Fatalf("%d blocks, end %v: wrong output", n, end)
 					}
@@ -279,8 +279,8 @@ func TestRegistersCleared(t *testing.T) {
 			}
 		}
 	}
-	if len(functions) != 9 {
-		t.Errorf("%d functions, want 9", len(functions))
+	if len(functions) != 15 {
+		t.Errorf("%d functions, want 15", len(functions))
 	}
 }
 
@@ -290,20 +290,20 @@ func TestChosen(t *testing.T) {
 	key := random16()
 	for _, k := range kinds(&key) {
 		k.public(make([]byte, 1024), new(state))
-		best := order(k.fill.forms, cpu.Available())[0]
-		if len(k.fill.forms) == 1 {
+		best := k.Order(cpu.Available())[0]
+		if len(k.Forms) == 1 {
 			continue // nothing to choose
 		}
-		if got := level(k.fill.chosen.Load()); got != best.level {
-			t.Errorf("%s uses level %d, want %s", k.fill.name, got, best.name)
+		if got := k.Level(); got != best.Level {
+			t.Errorf("%s uses level %d, want %s", k.Name, got, best.Name)
 		}
-		t.Logf("%s uses %s", k.fill.name, best.name)
+		t.Logf("%s uses %s", k.Name, best.Name)
 	}
 }
 
 // TestOrder is the decision for sets of features.
 func TestOrder(t *testing.T) {
-	if len(counters.forms) == 1 {
+	if len(counters.Forms) == 1 {
 		t.Skip("only the portable forms are in this build")
 	}
 	for _, c := range []struct {
@@ -319,54 +319,36 @@ func TestOrder(t *testing.T) {
 		{[]string{"avx512bw", "ssse3"}, "ssse3", "generic", "generic", "generic"},
 	} {
 		have := cpu.Of(c.have...)
-		for f, want := range map[*fill]string{&counters: c.counter, &tweaks: c.tweaks, &masks: c.masks, &offsets: c.last} {
-			l := order(f.forms, have)
-			if l[0].name != want {
-				t.Errorf("%s with %v: %s, want %s", f.name, have, l[0].name, want)
+		for f, want := range map[*forms.Set]string{counters: c.counter, counters32: c.last, tweaks: c.tweaks, masks: c.masks, offsets: c.last, folds: c.last} {
+			l := f.Order(have)
+			if l[0].Name != want {
+				t.Errorf("%s with %v: %s, want %s", f.Name, have, l[0].Name, want)
 			}
-			if l[len(l)-1].level != portable {
-				t.Errorf("%s with %v: the portable form is not the last resort", f.name, have)
-			}
-			if !slices.IsSortedFunc(l, func(a, b *form) int { return b.priority - a.priority }) {
-				t.Errorf("%s with %v: not by priority", f.name, have)
+			if l[len(l)-1].Level != portable {
+				t.Errorf("%s with %v: the portable form is not the last resort", f.Name, have)
 			}
 		}
 	}
 }
 
-// logged returns what f logs.
-func logged(t *testing.T, f func()) string {
-	t.Helper()
-	var mu sync.Mutex
-	var out bytes.Buffer
-	old := slog.Default()
-	defer slog.SetDefault(old)
-	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(b []byte) (int, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		return out.Write(b)
-	}), nil)))
-	f()
-	return out.String()
-}
-
-type writer func([]byte) (int, error)
-
-func (w writer) Write(b []byte) (int, error) { return w(b) }
-
-// madeUp is a fill with forms that are wrong in some way, and one that is right
-// below them.
-func madeUp(wrong ...func(dst []byte, s *state)) *fill {
-	right := func(dst []byte, s *state) { fillCounter(portable, dst, &s.block) }
-	all := append(wrong, right)
-	f := &fill{name: "made-up", forms: []*form{{level: portable, name: "generic", priority: 100}}}
-	for i := range all {
-		f.forms = append(f.forms, &form{level: level(10 + i), name: string(rune('a' + i)), priority: 900 - i, requires: []string{"sse2"}})
+// TestGateCost keeps the comparison within the budget of self-tests.
+func TestGateCost(t *testing.T) {
+	for _, fill := range fills() {
+		for _, f := range usable(fill.Set) {
+			best := time.Hour
+			for range 5 {
+				begin := time.Now()
+				if err := fill.check(f.Level); err != nil {
+					t.Fatal(err)
+				}
+				best = min(best, time.Since(begin))
+			}
+			t.Logf("%s: %v", fill.Driver(f), best)
+			if best > 2*time.Millisecond && runtime.GOARCH == "amd64" && !testing.Short() {
+				t.Errorf("%s: the comparison takes %v, want at most 2ms", fill.Driver(f), best)
+			}
+		}
 	}
-	f.check = func(l level) error {
-		return compare(gateStates(), gateLengths, all[l-10], right)
-	}
-	return f
 }
 
 func right(dst []byte, s *state) { fillCounter(portable, dst, &s.block) }
@@ -405,120 +387,22 @@ var wrongs = map[string]func(dst []byte, s *state){
 	"panic": func(dst []byte, s *state) { panic("made up") },
 }
 
-// TestQuarantine: a form that is wrong never serves; the next one does, and the
-// failure is reported once.
-func TestQuarantine(t *testing.T) {
-	have := cpu.Of("sse2")
+func TestComparison(t *testing.T) {
+	if err := compare(gateStates(), gateLengths, right, right); err != nil {
+		t.Error(err)
+	}
 	for name, wrong := range wrongs {
-		f := madeUp(wrong)
-		out := logged(t, func() {
-			if got := f.choose(have); got != 11 {
-				t.Errorf("%s: level %d serves, want 11", name, got)
-			}
-			f.choose(have)
-		})
-		if n := strings.Count(out, "quarantined"); n != 1 || !strings.Contains(out, "made-up-a") {
-			t.Errorf("%s: reported %d times, want once: %s", name, n, out)
-		}
-		if f.forms[1].err == nil {
-			t.Errorf("%s: no error is kept", name)
-		}
-	}
-
-	f := madeUp(wrongs["panic"], wrongs["nothing done"])
-	out := logged(t, func() {
-		if got := f.choose(have); got != 12 {
-			t.Errorf("level %d serves, want the third", got)
-		}
-		if got := f.choose(0); got != portable {
-			t.Errorf("level %d serves without the feature, want the portable form", got)
-		}
-	})
-	if n := strings.Count(out, "quarantined"); n != 2 {
-		t.Errorf("reported %d times, want twice: %s", n, out)
-	}
-
-	f = madeUp(wrongs["panic"])
-	f.forms = f.forms[:2] // none of the vector forms is right
-	logged(t, func() {
-		if got := f.choose(have); got != portable {
-			t.Errorf("level %d serves, want the portable form", got)
-		}
-	})
-
-	f = madeUp()
-	if out := logged(t, func() {
-		if got := f.choose(have); got != 10 {
-			t.Errorf("level %d serves, want the right form", got)
-		}
-	}); out != "" {
-		t.Errorf("a right form was reported: %s", out)
-	}
-}
-
-// TestNoReportWithoutNeed: a form that cannot run, or stands below one that
-// serves, is not even compared.
-func TestNoReportWithoutNeed(t *testing.T) {
-	f := madeUp()
-	f.forms = append(f.forms, &form{level: 50, name: "slow", priority: 200}, &form{level: 51, name: "absent", priority: 999, requires: []string{"avx512f"}})
-	check := f.check
-	f.check = func(l level) error {
-		if l >= 50 {
-			t.Errorf("level %d was compared", l)
-		}
-		return check(l)
-	}
-	if got := f.choose(cpu.Of("sse2")); got != 10 {
-		t.Errorf("level %d serves", got)
-	}
-}
-
-// TestConcurrentChoice: all callers get the same form, and it is compared once.
-func TestConcurrentChoice(t *testing.T) {
-	f := madeUp(wrongs["nothing done"])
-	count := 0 // guarded by the form's Once
-	check := f.check
-	f.check = func(l level) error {
-		if l == 10 {
-			count++
-		}
-		return check(l)
-	}
-	out := logged(t, func() {
-		var wg sync.WaitGroup
-		for range 20 {
-			wg.Go(func() {
-				if l := f.level(); l != 0 && l != 11 {
-					t.Errorf("level %d serves", l)
+		func() {
+			defer func() {
+				if p := recover(); p != nil && name != "panic" {
+					t.Errorf("%s: %v", name, p)
 				}
-				if l := f.choose(cpu.Of("sse2")); l != 11 {
-					t.Errorf("level %d serves", l)
-				}
-			})
-		}
-		wg.Wait()
-	})
-	if count != 1 || strings.Count(out, "quarantined") != 1 {
-		t.Errorf("compared %d times, log %q", count, out)
-	}
-}
-
-// TestGateCost keeps the comparison within the budget of self-tests.
-func TestGateCost(t *testing.T) {
-	eachForm(t, func(t *testing.T, k kind, f *form) {
-		best := time.Hour
-		for range 5 {
-			begin := time.Now()
-			if err := k.fill.compare(f.level); err != nil {
-				t.Fatal(err)
+			}()
+			if compare(gateStates(), gateLengths, wrong, right) == nil {
+				t.Errorf("%s was not found", name)
 			}
-			best = min(best, time.Since(begin))
-		}
-		t.Logf("%v", best)
-		if best > 2*time.Millisecond && runtime.GOARCH == "amd64" && !testing.Short() {
-			t.Errorf("the comparison takes %v, want at most 2ms", best)
-		}
-	})
+		}()
+	}
 }
 
 // TestAlgs: what the registry is told.
@@ -539,7 +423,7 @@ func TestAlgs(t *testing.T) {
 			t.Errorf("%s: %v", a.Driver, err)
 		}
 	}
-	for _, name := range []string{"fill-counter", "fill-xts", "fill-lrw", "fill-ocb"} {
+	for _, name := range []string{"fill-counter", "fill-counter32", "fill-xts", "fill-lrw", "fill-ocb", "xor-fold"} {
 		if len(byName[name]) == 0 {
 			t.Errorf("no %s", name)
 		}
@@ -563,16 +447,16 @@ func TestRegistry(t *testing.T) {
 	if err := r.Register(append(Algs(), bad)...); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []*fill{&counters, &tweaks, &masks, &offsets} {
-		a, err := r.Lookup(f.name, algapi.Query{Kind: algapi.KindHelper, Internal: true})
+	for _, f := range fills() {
+		a, err := r.Lookup(f.Name, algapi.Query{Kind: algapi.KindHelper, Internal: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := f.driver(order(f.forms, cpu.Available())[0]); a.Driver != want {
-			t.Errorf("%s is served by %s, want %s", f.name, a.Driver, want)
+		if want := f.Driver(f.Order(cpu.Available())[0]); a.Driver != want {
+			t.Errorf("%s is served by %s, want %s", f.Name, a.Driver, want)
 		}
-		if _, err := r.Lookup(f.name, algapi.Query{}); !errors.Is(err, algapi.ErrNotFound) {
-			t.Errorf("%s, not asked for as internal: %v", f.name, err)
+		if _, err := r.Lookup(f.Name, algapi.Query{}); !errors.Is(err, algapi.ErrNotFound) {
+			t.Errorf("%s, not asked for as internal: %v", f.Name, err)
 		}
 	}
 	for _, i := range r.List() {
@@ -610,9 +494,9 @@ func FuzzForms(f *testing.F) {
 		lengths[len(lengths)-1] = n
 		start := []state{{[16]byte(block), index}}
 		for _, k := range kinds((*[16]byte)(key)) {
-			for _, c := range usable(t, k.fill) {
-				if err := compare(start, lengths, by(k, c.level), by(k, portable)); err != nil {
-					t.Errorf("%s: %v", k.fill.driver(c), err)
+			for _, c := range usable(k.Set) {
+				if err := compare(start, lengths, by(k, c.Level), by(k, portable)); err != nil {
+					t.Errorf("%s: %v", k.Driver(c), err)
 				}
 			}
 		}

@@ -3,8 +3,6 @@ package blockmode
 import (
 	"encoding/binary"
 	"math/bits"
-
-	"github.com/seed-25a2b25a/nway/internal/cpu"
 )
 
 // LRW makes the tweaks of LRW under one tweak key. It is safe for concurrent
@@ -70,7 +68,7 @@ func (l *LRW) Fill(dst []byte, index *[16]byte) {
 	lo := binary.BigEndian.Uint64(index[8:])
 	j := lo % groupSize
 	if n := uint64(len(dst) / blockSize); n > smallGroups || j+n >= groupSize {
-		l.fill(masks.level(), dst, index)
+		l.fill(masks.Level(), dst, index)
 		return
 	}
 	// Within a group.
@@ -89,7 +87,7 @@ func (l *LRW) Fill(dst []byte, index *[16]byte) {
 func (l *LRW) fill(by level, dst []byte, index *[16]byte) {
 	checkWhole(dst)
 	if by == 0 {
-		by = masks.choose(cpu.Available())
+		by = choose(masks, checkLRW)
 	}
 	hi := binary.BigEndian.Uint64(index[:8])
 	lo := binary.BigEndian.Uint64(index[8:])

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
-
-	"github.com/seed-25a2b25a/nway/internal/cpu"
 )
 
 // OCB holds what the offsets of OCB are made of under one key. It is safe for
@@ -51,7 +49,7 @@ func (o *OCB) L(j int) (l [16]byte) {
 // otherwise FillOCB panics. dst and offset must not overlap. The time depends on
 // index and length alone.
 func FillOCB(dst []byte, offset *[16]byte, o *OCB, index *uint64) {
-	o.fill(offsets.level(), dst, offset, index)
+	o.fill(offsets.Level(), dst, offset, index)
 }
 
 // fill is FillOCB by the form of a level.
@@ -61,7 +59,7 @@ func (o *OCB) fill(by level, dst []byte, offset *[16]byte, index *uint64) {
 		panic("blockmode: more blocks than can be counted")
 	}
 	if by == 0 {
-		by = offsets.choose(cpu.Available())
+		by = choose(offsets, checkOCB)
 	}
 	for len(dst) > 0 {
 		n := min(len(dst)/blockSize, maxRun)

@@ -69,3 +69,45 @@ func fillGroupsAVX2(dst *byte, blocks int, base0 uint64, base1 uint64, pattern *
 //
 //go:noescape
 func fillGroupsAVX512(dst *byte, blocks int, base0 uint64, base1 uint64, pattern *[16][2]uint64, table *[64][2]uint64, first uint64)
+
+// fillCounter32SSE2 writes blocks counter blocks, of which the first has the words
+// word0 and word1. The counter is the lower half of word0 and wraps by itself.
+// blocks may be zero.
+// It needs SSE2 and keeps 4 blocks in flight.
+//
+//go:noescape
+func fillCounter32SSE2(dst *byte, blocks int, word0 uint64, word1 uint64)
+
+// fillCounter32AVX2 writes blocks counter blocks, of which the first has the words
+// word0 and word1. The counter is the lower half of word0 and wraps by itself.
+// blocks may be zero.
+// It needs AVX2 and keeps 8 blocks in flight.
+//
+//go:noescape
+func fillCounter32AVX2(dst *byte, blocks int, word0 uint64, word1 uint64)
+
+// fillCounter32AVX512 writes blocks counter blocks, of which the first has the words
+// word0 and word1. The counter is the lower half of word0 and wraps by itself.
+// blocks may be zero.
+// It needs AVX-512 F and keeps 16 blocks in flight.
+//
+//go:noescape
+func fillCounter32AVX512(dst *byte, blocks int, word0 uint64, word1 uint64)
+
+// xorFoldSSE2 xors blocks blocks to acc. blocks may be zero.
+// It needs SSE2.
+//
+//go:noescape
+func xorFoldSSE2(src *byte, blocks int, acc *[16]byte)
+
+// xorFoldAVX2 xors blocks blocks to acc. blocks may be zero.
+// It needs AVX2.
+//
+//go:noescape
+func xorFoldAVX2(src *byte, blocks int, acc *[16]byte)
+
+// xorFoldAVX512 xors blocks blocks to acc. blocks may be zero.
+// It needs AVX-512 F.
+//
+//go:noescape
+func xorFoldAVX512(src *byte, blocks int, acc *[16]byte)

@@ -81,6 +81,24 @@ func (k Kernel) XorCryptXor(dst, src, m []byte, decrypt bool) {
 	subtle.XORBytes(dst, dst, m)
 }
 
+// MAC takes the whole blocks of p into the chain x, x = E(x ^ block) for each of
+// them. scratch is some blocks of memory that it may use.
+func (k Kernel) MAC(x *[Block]byte, p, scratch []byte) {
+	if k.Chains == nil {
+		for ; len(p) > 0; p = p[Block:] {
+			subtle.XORBytes(x[:], x[:], p[:Block])
+			k.C.Encrypt(x[:], x[:])
+		}
+		return
+	}
+	for len(p) > 0 {
+		n := min(len(p), len(scratch))
+		k.Chains.EncryptCBC(scratch[:n], p[:n], x[:])
+		copy(x[:], scratch[n-Block:n])
+		p = p[n:]
+	}
+}
+
 // Wipe overwrites the cipher's key material where it can.
 func (k Kernel) Wipe() { algapi.Wipe(k.C) }
 

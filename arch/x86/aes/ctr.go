@@ -29,7 +29,8 @@ func ctrAlg() algapi.Alg {
 				return nil, &algapi.KeySizeError{Alg: ctrSpec.Name, Size: len(key), Accepted: sizes}
 			}
 			c := new(ctrCipher)
-			if err := c.key.setKey(&vaes512, key); err != nil {
+			c.key.crypt = vaes512.crypt
+			if err := c.key.SetKey(key); err != nil {
 				return nil, fmt.Errorf("%s: %w", ctrSpec.Name, err)
 			}
 			return c, nil

@@ -43,17 +43,22 @@ type Cipher struct {
 
 // newCipher returns a Cipher with the given key of 16, 24 or 32 bytes.
 func (d *driver) newCipher(key []byte) (*Cipher, error) {
-	c := new(Cipher)
-	if err := c.setKey(d, key); err != nil {
+	c := &Cipher{crypt: d.crypt}
+	if err := c.SetKey(key); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Cipher) setKey(d *driver, key []byte) (err error) {
-	c.crypt = d.crypt
-	c.rounds, err = expandKey(&c.keys, key)
-	return err
+// SetKey replaces the key by another, as newCipher takes it. It is for who owns c alone:
+// it must not run beside another method. On an error the old key stays.
+func (c *Cipher) SetKey(key []byte) error {
+	rounds, err := expandKey(&c.keys, key)
+	if err != nil {
+		return err
+	}
+	c.rounds = rounds
+	return nil
 }
 
 // BlockSize returns 16.

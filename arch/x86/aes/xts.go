@@ -35,7 +35,8 @@ func xtsAlg() algapi.Alg {
 			}
 			x, half := new(xtsCipher), len(key)/2
 			for i, k := range [][]byte{key[:half], key[half:]} {
-				if err := x.keys[i].setKey(&vaes512, k); err != nil {
+				x.keys[i].crypt = vaes512.crypt
+				if err := x.keys[i].SetKey(k); err != nil {
 					return nil, fmt.Errorf("%s: %w", xtsSpec.Name, err)
 				}
 			}

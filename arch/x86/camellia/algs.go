@@ -12,25 +12,25 @@ var (
 	aesni = driver{"camellia-aesni-avx2", []rung{
 		{32, 8, cryptAESNIx32},
 		{64, 38, cryptAESNIx64},
-	}, camellia.ExpandKey}
+	}, true}
 	avx2 = driver{"camellia-gfni-avx2", []rung{
 		{32, 3, cryptAVX2x32},
 		{64, 35, cryptAVX2x64},
-	}, expandKey}
+	}, false}
 	avx2CT = driver{"camellia-gfni-avx2-ct", []rung{
 		{32, 1, cryptAVX2x32},
 		{64, 33, cryptAVX2x64},
-	}, expandKey}
+	}, false}
 	avx512 = driver{"camellia-gfni-avx512", []rung{
 		{32, 3, cryptAVX512Yx32},
 		{64, 33, cryptAVX512Zx64},
 		{128, 97, cryptAVX512Zx128},
-	}, expandKey}
+	}, false}
 	avx512CT = driver{"camellia-gfni-avx512-ct", []rung{
 		{32, 1, cryptAVX512Yx32},
 		{64, 33, cryptAVX512Zx64},
 		{128, 97, cryptAVX512Zx128},
-	}, expandKey}
+	}, false}
 
 	// The same for processors that execute 64-byte operations in halves, where
 	// two groups in vectors of 32 bytes are faster than one of 64.
@@ -38,12 +38,12 @@ var (
 		{32, 3, cryptAVX512Yx32},
 		{64, 33, cryptAVX512Yx64},
 		{128, 97, cryptAVX512Zx128},
-	}, expandKey}
+	}, false}
 	avx512HalvesCT = driver{"camellia-gfni-avx512-ct", []rung{
 		{32, 1, cryptAVX512Yx32},
 		{64, 33, cryptAVX512Yx64},
 		{128, 97, cryptAVX512Zx128},
-	}, expandKey}
+	}, false}
 )
 
 // forAVX512 returns the ladders that suit a processor with AVX-512, the second

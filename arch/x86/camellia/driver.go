@@ -26,9 +26,9 @@ type rung struct {
 // A driver is a ladder, the narrowest rung first. What is too little for that
 // goes one by one through tables, unless its least is one.
 type driver struct {
-	name      string
-	rungs     []rung
-	expandKey func(enc, dec *camellia.RoundKeys, key []byte) (segments int, err error)
+	name     string
+	rungs    []rung
+	tableKey bool // key set-up goes through tables
 }
 
 const (
@@ -68,23 +68,42 @@ type Cipher struct {
 // newCipher returns a Cipher with the given key of 16, 24 or 32 bytes.
 func (d *driver) newCipher(key []byte) (*Cipher, error) {
 	c := &Cipher{driver: d}
-	var rk [2]camellia.RoundKeys
-	var err error
-	if c.segments, err = d.expandKey(&rk[encrypt], &rk[decrypt], key); err != nil {
+	if err := c.SetKey(key); err != nil {
 		return nil, err
 	}
+	return c, nil
+}
+
+// SetKey replaces the key by another, as newCipher takes it. It is for who owns c alone:
+// it must not run beside another method. On an error the old key stays.
+func (c *Cipher) SetKey(key []byte) error {
+	d := c.driver
+	var rk [2]camellia.RoundKeys
+	var segments int
+	var err error
+	if d.tableKey {
+		segments, err = camellia.ExpandKey(&rk[encrypt], &rk[decrypt], key)
+	} else {
+		segments, err = expandKey(&rk[encrypt], &rk[decrypt], key)
+	}
+	if err != nil {
+		return err
+	}
+	c.segments = segments
 	for dir := range rk {
 		c.keys[dir].expand(&rk[dir], c.segments)
 	}
 	if d.rungs[0].least > 1 {
-		c.scalar = new([2]scalarKeys)
+		if c.scalar == nil {
+			c.scalar = new([2]scalarKeys)
+		}
 		for dir := range rk {
 			c.scalar[dir].expand(&rk[dir], c.segments)
 		}
 	}
 	clear(rk[encrypt][:])
 	clear(rk[decrypt][:])
-	return c, nil
+	return nil
 }
 
 // BlockSize returns 16.

@@ -82,20 +82,31 @@ type Cipher struct {
 
 // newCipher returns a Cipher with the given key of 0 to 32 bytes.
 func (d *driver) newCipher(key []byte) (*Cipher, error) {
-	var rk [scheduleWords]uint32
-	if err := expandKey(&rk, key); err != nil {
+	c := &Cipher{driver: d}
+	if err := c.SetKey(key); err != nil {
 		return nil, err
 	}
-	c := &Cipher{driver: d}
+	return c, nil
+}
+
+// SetKey replaces the key by another, as newCipher takes it. It is for who owns c alone:
+// it must not run beside another method. On an error the old key stays.
+func (c *Cipher) SetKey(key []byte) error {
+	var rk [scheduleWords]uint32
+	if err := expandKey(&rk, key); err != nil {
+		return err
+	}
 	var used [numForms]bool
 	n := 0
-	for _, r := range d.rungs {
+	for _, r := range c.driver.rungs {
 		if !used[r.keys] {
 			used[r.keys] = true
 			n += 2 * r.keys.words()
 		}
 	}
-	c.words = make([]uint32, n)
+	if c.words == nil {
+		c.words = make([]uint32, n)
+	}
 	n = 0
 	for f := range keyForm(numForms) {
 		if !used[f] {
@@ -108,7 +119,7 @@ func (d *driver) newCipher(key []byte) (*Cipher, error) {
 		}
 	}
 	clear(rk[:])
-	return c, nil
+	return nil
 }
 
 // BlockSize returns 16.

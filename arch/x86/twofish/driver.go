@@ -95,14 +95,26 @@ func newMaterial() *material {
 
 // newCipher returns a Cipher with the given key of 16, 24 or 32 bytes.
 func (d *driver) newCipher(key []byte) (*Cipher, error) {
+	c := &Cipher{driver: d}
+	if err := c.SetKey(key); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// SetKey replaces the key by another, as newCipher takes it. It is for who owns c alone:
+// it must not run beside another method. On an error the old key stays.
+func (c *Cipher) SetKey(key []byte) error {
 	switch len(key) {
 	case 16, 24, 32:
 	default:
-		return nil, twofish.KeySizeError(len(key))
+		return twofish.KeySizeError(len(key))
 	}
-	c := &Cipher{d, newMaterial()}
-	d.setUp(c.keys, key)
-	return c, nil
+	if c.keys == nil {
+		c.keys = newMaterial()
+	}
+	c.driver.setUp(c.keys, key)
+	return nil
 }
 
 // BlockSize returns 16.

@@ -60,6 +60,12 @@ func main() {
 	for _, v := range []vector{sse, avx2, avx512} {
 		g.groups(v)
 	}
+	for _, v := range []vector{sse, avx2, avx512} {
+		g.counter32(v)
+	}
+	for _, v := range []vector{sse, avx2, avx512} {
+		g.fold(v)
+	}
 	f, err := g.Result()
 	if err != nil {
 		build.LogError(log.Default(), err, 0)
@@ -113,7 +119,7 @@ var (
 
 // General registers that all functions use alike.
 var (
-	dst    = reg.RDI // where the next block goes
+	dst    = reg.RDI // where the next block goes, or comes from
 	blocks = reg.RSI // how many are left
 )
 
@@ -276,7 +282,7 @@ func (g *generator) begin(name, signature string, lines ...string) {
 	cut := slices.Index(lines, "")
 	g.Doc(lines[:cut]...)
 	g.Comment(lines[cut+1:]...)
-	g.Load(g.Param("dst"), dst)
+	g.Load(g.ParamIndex(0), dst)
 	g.Load(g.Param("blocks"), blocks)
 }
 
