@@ -67,7 +67,7 @@ func (k *Key) New() *CMAC {
 // allocates only if dst is too small. It panics after Wipe.
 func (k *Key) Sum(dst, msg []byte) []byte {
 	h := k.get()
-	h.s.Write(k.omac, msg)
+	h.write(msg)
 	h.s.Sum(k.omac, &h.tag)
 	dst = append(dst, h.tag[:]...)
 	k.put(h)
@@ -84,7 +84,7 @@ func (k *Key) Verify(msg, tag []byte) bool {
 		return false
 	}
 	h := k.get()
-	h.s.Write(k.omac, msg)
+	h.write(msg)
 	h.s.Sum(k.omac, &h.tag)
 	ok := subtle.ConstantTimeCompare(h.tag[:len(tag)], tag) == 1
 	k.put(h)
@@ -121,9 +121,11 @@ func (k *Key) put(h *CMAC) {
 
 // CMAC is a running CMAC, a [hash.Hash]. It is not safe for concurrent use.
 type CMAC struct {
-	key *Key
-	s   omac.State
-	tag [16]byte
+	key     *Key
+	s       omac.State
+	tag     [16]byte
+	scratch [1024]byte
+	used    int // bytes of scratch
 }
 
 var _ hash.Hash = (*CMAC)(nil)
@@ -146,7 +148,7 @@ func Sum(b cipher.Block, msg []byte) ([Size]byte, error) {
 	if err != nil {
 		return [Size]byte{}, err
 	}
-	h.s.Write(h.key.omac, msg)
+	h.write(msg)
 	h.s.Sum(h.key.omac, &h.tag)
 	return h.tag, nil
 }
@@ -161,13 +163,15 @@ func (c *CMAC) BlockSize() int { return BlockSize }
 func (c *CMAC) Reset() {
 	c.s.Reset()
 	c.tag = [16]byte{}
+	clear(c.scratch[:c.used])
+	c.used = 0
 }
 
 // Write takes p into the message. It never fails and does not allocate. It
 // panics after the key was wiped.
 func (c *CMAC) Write(p []byte) (int, error) {
 	c.key.check()
-	c.s.Write(c.key.omac, p)
+	c.write(p)
 	return len(p), nil
 }
 
@@ -175,9 +179,14 @@ func (c *CMAC) Write(p []byte) (int, error) {
 // result. The message may go on. It panics after the key was wiped.
 func (c *CMAC) Sum(dst []byte) []byte {
 	h := c.key.get()
-	h.s.Copy(&c.s)
+	h.s = c.s
 	h.s.Sum(c.key.omac, &h.tag)
 	dst = append(dst, h.tag[:]...)
 	c.key.put(h)
 	return dst
+}
+
+func (c *CMAC) write(p []byte) {
+	c.used = max(c.used, min(len(p), len(c.scratch)))
+	c.s.Write(c.key.omac, p, c.scratch[:])
 }

@@ -36,6 +36,9 @@ func NewKernel(c algapi.Cipher) Kernel {
 	return Kernel{C: c, Chains: algapi.AsChains(c), f: algapi.AsFused(c)}
 }
 
+// Fused returns the cipher's fused forms, or nil if it has none.
+func (k Kernel) Fused() algapi.Fused { return k.f }
+
 // KeyStreamXor sets dst = E(ctr) ^ x over the len(x) bytes of x, which need not
 // be whole blocks; ctr is scratch of at least that many bytes rounded up to
 // whole blocks, and is overwritten. dst may be x.

@@ -37,10 +37,8 @@ func (k *Key) Wipe() { *k = Key{} }
 // State is a message so far. The last block stays open, even if it is whole:
 // only Sum knows that it is the last.
 type State struct {
-	x       [16]byte // the chain; the bytes of the last block are xored in as they come
-	n       int      // how many bytes of the last block are in x: 0..16
-	scratch [512]byte
-	used    int // bytes of scratch
+	x [16]byte // the chain; the bytes of the last block are xored in as they come
+	n int      // how many bytes of the last block are in x: 0..16
 }
 
 // Reset begins a message.
@@ -49,15 +47,11 @@ func (s *State) Reset() { s.Begin(&[16]byte{}) }
 // Begin begins a message after blocks from which the chain came to x; at least a
 // byte must follow.
 func (s *State) Begin(x *[16]byte) {
-	clear(s.scratch[:s.used])
-	s.x, s.n, s.used = *x, 0, 0
+	s.x, s.n = *x, 0
 }
 
-// Copy goes on where from stands.
-func (s *State) Copy(from *State) { s.x, s.n = from.x, from.n }
-
-// Write takes p into the message.
-func (s *State) Write(k *Key, p []byte) {
+// Write takes p into the message. scratch is some blocks of memory that it may use.
+func (s *State) Write(k *Key, p, scratch []byte) {
 	if len(p) == 0 {
 		return
 	}
@@ -71,8 +65,7 @@ func (s *State) Write(k *Key, p []byte) {
 		k.Encrypt(&s.x)
 	}
 	if whole := (len(p) - 1) &^ 15; whole > 0 {
-		s.used = max(s.used, min(whole, len(s.scratch)))
-		k.kernel.MAC(&s.x, p[:whole], s.scratch[:])
+		k.kernel.MAC(&s.x, p[:whole], scratch)
 		p = p[whole:]
 	}
 	s.n = subtle.XORBytes(s.x[:], s.x[:], p)

@@ -56,8 +56,7 @@ type state struct {
 	mask    [16]byte
 	masked  bool
 	buf     [mode.Chunk]byte
-	chain   [512]byte
-	used    int // bytes of both
+	used    int
 }
 
 func (s *state) Begin(nonce []byte, l algapi.Lengths) {
@@ -115,7 +114,7 @@ func (s *state) absorb(p []byte) {
 	}
 	if whole := len(p) &^ 15; whole > 0 {
 		s.used = max(s.used, min(whole, mode.Chunk))
-		s.k.MAC(&s.x, p[:whole], s.chain[:])
+		s.k.MAC(&s.x, p[:whole], s.buf[:])
 		p = p[whole:]
 	}
 	s.n = subtle.XORBytes(s.x[:], s.x[:], p)
@@ -175,7 +174,6 @@ func (s *state) Tag(tag *[16]byte) {
 
 func (s *state) Clear() {
 	clear(s.buf[:min(s.used+31, len(s.buf))])
-	clear(s.chain[:min(s.used, len(s.chain))])
 	s.x, s.first, s.counter, s.mask = [16]byte{}, [16]byte{}, [16]byte{}, [16]byte{}
 	s.n, s.masked, s.used = 0, false, 0
 }

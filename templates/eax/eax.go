@@ -79,8 +79,9 @@ type state struct {
 func (s *state) Begin(nonce []byte, _ algapi.Lengths) {
 	s.nonce = s.empty[ofNonce]
 	if len(nonce) > 0 {
+		s.touch(len(nonce))
 		s.text.Begin(&s.start[ofNonce])
-		s.text.Write(s.mac, nonce)
+		s.text.Write(s.mac, nonce, s.buf[:])
 		s.text.Sum(s.mac, &s.nonce)
 	}
 	s.counter = s.nonce
@@ -88,24 +89,27 @@ func (s *state) Begin(nonce []byte, _ algapi.Lengths) {
 	s.text.Begin(&s.start[ofText])
 }
 
+func (s *state) touch(n int) { s.used = max(s.used, min(mode.Chunk, n)) }
+
 func (s *state) AD(p []byte) {
+	s.touch(len(p))
 	s.someAD = s.someAD || len(p) > 0
-	s.ad.Write(s.mac, p)
+	s.ad.Write(s.mac, p, s.buf[:])
 }
 
 func (s *state) Start() {}
 
 func (s *state) Crypt(dst, src []byte, decrypt bool) {
 	s.someText = s.someText || len(src) > 0
-	s.used = max(s.used, min(mode.Chunk, len(src)+15))
+	s.touch(len(src) + 15)
 	for len(src) > 0 {
 		n := min(mode.Chunk, len(src))
 		if decrypt {
-			s.text.Write(s.mac, src[:n])
+			s.text.Write(s.mac, src[:n], s.buf[:])
 		}
 		aead.CTR(&s.k, &s.counter, dst[:n], src[:n], &s.buf)
 		if !decrypt {
-			s.text.Write(s.mac, dst[:n])
+			s.text.Write(s.mac, dst[:n], s.buf[:])
 		}
 		dst, src = dst[n:], src[n:]
 	}

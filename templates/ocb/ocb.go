@@ -63,6 +63,8 @@ type state struct {
 	index            uint64
 	adOffset, adSum  [16]byte
 	adIndex          uint64
+	top, ktop        [16]byte // the last nonce but for its last 6 bits, and its encryption
+	known            bool     // whether there are such
 	block            [16]byte
 	buf              [mode.Chunk]byte
 	used             int
@@ -76,8 +78,11 @@ func (s *state) Begin(nonce []byte, _ algapi.Lengths) {
 	b[0] |= byte(8*s.tagSize%128) << 1
 	bottom := uint(b[15] & 63)
 	b[15] &^= 63
-	s.k.C.Encrypt(b[:], b[:])
-	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+	if !s.known || s.top != *b { // nonces that count up share it, 64 each
+		s.known, s.top = true, *b
+		s.k.C.Encrypt(s.ktop[:], b[:])
+	}
+	hi, lo := binary.BigEndian.Uint64(s.ktop[:8]), binary.BigEndian.Uint64(s.ktop[8:])
 	stretch := hi ^ (hi<<8 | lo>>56)
 	binary.BigEndian.PutUint64(s.offset[:8], hi<<bottom|lo>>(64-bottom))
 	binary.BigEndian.PutUint64(s.offset[8:], lo<<bottom|stretch>>(64-bottom))
@@ -88,8 +93,15 @@ func (s *state) AD(p []byte) {
 	for len(p) >= 16 {
 		buf := s.buf[:min(mode.Chunk, len(p)&^15)]
 		blockmode.FillOCB(buf, &s.adOffset, s.offsets, &s.adIndex)
-		subtle.XORBytes(buf, buf, p)
-		s.k.C.EncryptBlocks(buf, buf)
+		if f := s.k.Fused(); f != nil {
+			// The fused form adds the offsets to the results too, and here
+			// they are added once more.
+			blockmode.XorFold(&s.adSum, buf)
+			f.XorEncryptXor(buf, p[:len(buf)], buf)
+		} else {
+			subtle.XORBytes(buf, buf, p)
+			s.k.C.EncryptBlocks(buf, buf)
+		}
 		blockmode.XorFold(&s.adSum, buf)
 		p = p[len(buf):]
 	}
@@ -141,6 +153,10 @@ func (s *state) Tag(tag *[16]byte) {
 	subtle.XORBytes(tag[:], tag[:], s.adSum[:])
 }
 
+// Wipe overwrites what is kept from one message to the next.
+func (s *state) Wipe() { s.top, s.ktop, s.known = [16]byte{}, [16]byte{}, false }
+
+// Clear keeps the encryption of the nonce.
 func (s *state) Clear() {
 	clear(s.buf[:s.used])
 	s.offset, s.checksum, s.adOffset, s.adSum, s.block = [16]byte{}, [16]byte{}, [16]byte{}, [16]byte{}, [16]byte{}

@@ -50,7 +50,7 @@ func Template() algapi.Template {
 			}
 			m := &siv{macKernel: k1, k: k2, mac: omac.NewKey(k1)}
 			var zero omac.State
-			zero.Write(m.mac, make([]byte, 16))
+			zero.Write(m.mac, make([]byte, 16), nil)
 			zero.Sum(m.mac, &m.zero)
 			zero.Reset()
 			return aead.NewStrings(s, m, MaxStrings), nil
@@ -90,7 +90,14 @@ func (s *state) Begin([]byte, algapi.Lengths) {
 	s.chain.Reset()
 }
 
-func (s *state) AD(p []byte) { s.chain.Write(s.mac, p) }
+func (s *state) AD(p []byte) { s.absorb(p) }
+
+func (s *state) absorb(p []byte) {
+	s.touch(len(p))
+	s.chain.Write(s.mac, p, s.buf[:])
+}
+
+func (s *state) touch(n int) { s.used = max(s.used, min(mode.Chunk, n)) }
 
 func (s *state) NextString() {
 	s.chain.Sum(s.mac, &s.sum)
@@ -108,9 +115,9 @@ func (s *state) Scan(p []byte) {
 		// blocks, so that the tail is.
 		out := (s.n + len(p) - 17) &^ 15
 		from := min(out, s.n)
-		s.chain.Write(s.mac, s.tail[:from])
+		s.absorb(s.tail[:from])
 		s.n = copy(s.tail[:], s.tail[from:s.n])
-		s.chain.Write(s.mac, p[:out-from])
+		s.absorb(p[:out-from])
 		p = p[out-from:]
 	}
 	s.n += copy(s.tail[s.n:], p)
@@ -120,12 +127,12 @@ func (s *state) Tag(tag *[16]byte) {
 	if s.n >= 16 {
 		end := s.tail[s.n-16 : s.n]
 		subtle.XORBytes(end, end, s.d[:])
-		s.chain.Write(s.mac, s.tail[:s.n])
+		s.absorb(s.tail[:s.n])
 	} else { // the text is short, and all of it is here
 		gf128.DoubleBE(&s.sum, &s.d)
 		subtle.XORBytes(s.sum[:], s.sum[:], s.tail[:s.n])
 		s.sum[s.n] ^= 0x80
-		s.chain.Write(s.mac, s.sum[:])
+		s.absorb(s.sum[:])
 	}
 	s.chain.Sum(s.mac, tag)
 }
@@ -137,7 +144,7 @@ func (s *state) SetTag(tag *[16]byte) {
 }
 
 func (s *state) Crypt(dst, src []byte, decrypt bool) {
-	s.used = max(s.used, min(len(src)+15, mode.Chunk))
+	s.touch(len(src) + 15)
 	for len(src) > 0 {
 		n := min(mode.Chunk, len(src))
 		aead.CTR(&s.k, &s.counter, dst[:n], src[:n], &s.buf)
