@@ -230,10 +230,20 @@ func (s *Skcipher) Wipe() {
 // Encrypt encrypts src into dst. iv is IVSize bytes; where the mode chains it is
 // updated so that a following call continues. dst is src or disjoint from it,
 // and at least as long. On an error dst and iv are unchanged.
-func (s *Skcipher) Encrypt(dst, src, iv []byte) error { return s.message(dst, src, iv, false) }
+func (s *Skcipher) Encrypt(dst, src, iv []byte) error {
+	if s.workers == 1 && !s.key.wiped.Load() {
+		return s.t.Encrypt(dst, src, iv)
+	}
+	return s.message(dst, src, iv, false)
+}
 
 // Decrypt is the inverse of Encrypt under the same rules.
-func (s *Skcipher) Decrypt(dst, src, iv []byte) error { return s.message(dst, src, iv, true) }
+func (s *Skcipher) Decrypt(dst, src, iv []byte) error {
+	if s.workers == 1 && !s.key.wiped.Load() {
+		return s.t.Decrypt(dst, src, iv)
+	}
+	return s.message(dst, src, iv, true)
+}
 
 func (s *Skcipher) message(dst, src, iv []byte, decrypt bool) error {
 	if err := s.key.alive(s.alg.Name); err != nil {

@@ -49,13 +49,21 @@ func blockPanic(pkg string, dst, src []byte) {
 // src is not a whole number of 16-byte blocks, if dst is shorter than src, or
 // if they overlap inexactly. An empty src is fine.
 func Blocks(pkg string, dst, src []byte) {
-	if len(src)%16 != 0 {
-		panic(pkg + ": input not full blocks")
+	// Buffers are apart if each begins behind the other's end, modulo 2^64.
+	apart := uintptr(unsafe.Pointer(unsafe.SliceData(dst))) - uintptr(unsafe.Pointer(unsafe.SliceData(src)))
+	n := uintptr(len(src))
+	if n%16 != 0 || len(dst) < len(src) || apart != 0 && (apart < n || -apart < n) {
+		blocksPanic(pkg, dst, src)
 	}
-	if len(dst) < len(src) {
+}
+
+//go:noinline
+func blocksPanic(pkg string, dst, src []byte) {
+	switch {
+	case len(src)%16 != 0:
+		panic(pkg + ": input not full blocks")
+	case len(dst) < len(src):
 		panic(pkg + ": output smaller than input")
 	}
-	if InexactOverlap(dst[:len(src)], src) {
-		panic(pkg + ": invalid buffer overlap")
-	}
+	panic(pkg + ": invalid buffer overlap")
 }

@@ -24,7 +24,11 @@ func (e *ecb) Encrypt(dst, src, iv []byte) error {
 	if err := e.spec.Check(dst, src, iv); err != nil {
 		return err
 	}
-	e.C.EncryptBlocks(dst, src)
+	if len(src) == mode.Block {
+		e.C.Encrypt(dst, src)
+	} else {
+		e.C.EncryptBlocks(dst, src)
+	}
 	return nil
 }
 
@@ -32,7 +36,11 @@ func (e *ecb) Decrypt(dst, src, iv []byte) error {
 	if err := e.spec.Check(dst, src, iv); err != nil {
 		return err
 	}
-	e.C.DecryptBlocks(dst, src)
+	if len(src) == mode.Block {
+		e.C.Decrypt(dst, src)
+	} else {
+		e.C.DecryptBlocks(dst, src)
+	}
 	return nil
 }
 
