@@ -10,7 +10,8 @@
 // Ciphers are serpent, twofish, camellia and aes; modes are ecb, cbc, cts, cfb,
 // cfb8, ofb, ctr, lrw, xts, essiv, and the MAC cmac. None of these modes
 // authenticates data: whoever can change the ciphertext can change the
-// plaintext.
+// plaintext. The modes that do are gcm, ccm, eax, ocb, siv and gcm-siv, by
+// [NewAEAD].
 //
 //	c, err := nway.NewSkcipher("xts(serpent)", key) // 64 bytes: two 256-bit keys
 //	...
@@ -21,8 +22,9 @@
 // shows what there is.
 //
 // An object is made with its key, never changes afterwards and is safe for
-// concurrent use; [Stream], [BlockMode] and hashes are not. No call allocates
-// memory in its steady state, except with [Workers].
+// concurrent use; [Stream], [BlockMode], [Sealer], [Opener] and hashes are not. No
+// call allocates memory in its steady state, except with [Workers], and for
+// gcm-siv over aes-std, which cannot be given another key.
 //
 // Drivers that are not marked as constant time look up tables by secret data;
 // [RequireConstantTime] refuses them. Wiping of keys is a best effort: the Go

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-25a2b25a/nway"
+	"github.com/seed-25a2b25a/nway/algapi"
 )
 
 // Sectors of a disk: each has its number for a tweak.
@@ -63,4 +64,65 @@ func ExampleList() {
 		}
 	}
 	// Output: cbc(camellia) 100 passed 16, 24 or 32 bytes
+}
+
+// Authenticated encryption; the nonce is drawn at random and stands before the
+// ciphertext.
+func ExampleNewAEAD() {
+	key := make([]byte, 32) // never a constant in earnest
+	a, err := nway.NewAEAD("ocb(serpent)", key, nway.RandomNonce())
+	if err != nil {
+		panic(err)
+	}
+	defer a.Wipe()
+
+	header := []byte("to be read by everybody, to be changed by nobody")
+	sealed := a.Seal(nil, nil, []byte("attack at dawn"), header)
+	text, err := a.Open(nil, nil, sealed, header)
+	fmt.Printf("%s %v\n", text, err)
+
+	sealed[20] ^= 1
+	_, err = a.Open(nil, nil, sealed, header)
+	fmt.Println(err)
+	// Output:
+	// attack at dawn <nil>
+	// ocb(serpent): message authentication failed
+}
+
+// A file larger than memory goes through in pieces.
+func ExampleAEAD_NewSealer() {
+	a, err := nway.NewAEAD("gcm(twofish)", make([]byte, 32))
+	if err != nil {
+		panic(err)
+	}
+	unknown := algapi.Lengths{AD: algapi.Unknown, Text: algapi.Unknown}
+	nonce := make([]byte, a.NonceSize()) // never the same twice under one key
+	s, err := a.NewSealer(nonce, unknown)
+	if err != nil {
+		panic(err)
+	}
+	var file []byte
+	for _, piece := range []string{"in pieces ", "of any ", "length"} {
+		if file, err = s.Text(file, []byte(piece)); err != nil {
+			panic(err)
+		}
+	}
+	file, tag, err := s.Close(file)
+	if err != nil {
+		panic(err)
+	}
+
+	o, err := a.NewOpener(nonce, nil, unknown)
+	if err != nil {
+		panic(err)
+	}
+	text, err := o.Text(nil, file)
+	if err != nil {
+		panic(err)
+	}
+	if text, err = o.Close(text, tag); err != nil { // not before this is text to be trusted
+		panic(err)
+	}
+	fmt.Printf("%s\n", text)
+	// Output: in pieces of any length
 }
