@@ -12,6 +12,7 @@ import (
 	"github.com/seed-25a2b25a/nway/arch"
 	"github.com/seed-25a2b25a/nway/crypto/aes"
 	"github.com/seed-25a2b25a/nway/crypto/camellia"
+	"github.com/seed-25a2b25a/nway/crypto/gf128"
 	"github.com/seed-25a2b25a/nway/crypto/serpent"
 	"github.com/seed-25a2b25a/nway/crypto/twofish"
 	"github.com/seed-25a2b25a/nway/internal/blockmode"
@@ -56,6 +57,7 @@ func Algs() []algapi.Alg {
 		arch.Algs(),
 		hashes(),
 		blockmode.Algs(),
+		gf128.Algs(),
 	)
 }
 

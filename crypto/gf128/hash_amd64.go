@@ -2,8 +2,6 @@
 
 package gf128
 
-//go:generate go -C ../../arch/x86/_asm run ./gf128 -out ../../../crypto/gf128
-
 import "github.com/seed-25a2b25a/nway/internal/forms"
 
 var (
@@ -13,8 +11,8 @@ var (
 
 func clmulForms() []*forms.Form {
 	return []*forms.Form{
-		{Level: levelVPCLMUL64, Name: "vpclmul-avx512", Priority: 700, Requires: []string{"vpclmulqdq", "avx512f", "avx512bw"}},
-		{Level: levelVPCLMUL, Name: "vpclmul-avx2", Priority: 600, Requires: []string{"vpclmulqdq", "avx2"}},
+		{Level: levelVPCLMUL512, Name: "vpclmul-avx512", Priority: 700, Requires: []string{"vpclmulqdq", "avx512f", "avx512bw"}},
+		{Level: levelVPCLMUL256, Name: "vpclmul-avx2", Priority: 600, Requires: []string{"vpclmulqdq", "avx2"}},
 		{Level: levelPCLMUL, Name: "pclmul", Priority: 400, Requires: []string{"pclmulqdq", "ssse3"}},
 		{Level: portable, Name: "generic", Priority: 100},
 	}
@@ -51,7 +49,7 @@ func (p *powers) init(by level, h *[16]byte, blocks int) {
 // block in a call of its own as GCM-SIV has it.
 func powersFor(by level, blocks int) int {
 	switch by {
-	case levelVPCLMUL64:
+	case levelVPCLMUL512:
 		switch {
 		case blocks < 5:
 			return 1
@@ -63,7 +61,7 @@ func powersFor(by level, blocks int) int {
 			return 16
 		}
 		return 32
-	case levelVPCLMUL:
+	case levelVPCLMUL256:
 		switch {
 		case blocks < 6:
 			return 1
@@ -83,9 +81,9 @@ func powersFor(by level, blocks int) int {
 // extend makes the powers up to count.
 func (p *powers) extend(by level) {
 	switch by {
-	case levelVPCLMUL64:
+	case levelVPCLMUL512:
 		powersVPCLMULAVX512(&p.table, p.count)
-	case levelVPCLMUL:
+	case levelVPCLMUL256:
 		powersVPCLMULAVX2(&p.table, p.count)
 	default:
 		powersPCLMUL(&p.table, p.count)
@@ -97,9 +95,9 @@ func (p *powers) ghash(by level, acc *[16]byte, blocks []byte) {
 	for len(blocks) > 0 {
 		n := min(len(blocks), maxRun)
 		switch by {
-		case levelVPCLMUL64:
+		case levelVPCLMUL512:
 			ghashVPCLMULAVX512(acc, &blocks[0], n/16, &p.table, p.count)
-		case levelVPCLMUL:
+		case levelVPCLMUL256:
 			ghashVPCLMULAVX2(acc, &blocks[0], n/16, &p.table, p.count)
 		default:
 			ghashPCLMUL(acc, &blocks[0], n/16, &p.table, p.count)
@@ -113,9 +111,9 @@ func (p *powers) polyval(by level, acc *[16]byte, blocks []byte) {
 	for len(blocks) > 0 {
 		n := min(len(blocks), maxRun)
 		switch by {
-		case levelVPCLMUL64:
+		case levelVPCLMUL512:
 			polyvalVPCLMULAVX512(acc, &blocks[0], n/16, &p.table, p.count)
-		case levelVPCLMUL:
+		case levelVPCLMUL256:
 			polyvalVPCLMULAVX2(acc, &blocks[0], n/16, &p.table, p.count)
 		default:
 			polyvalPCLMUL(acc, &blocks[0], n/16, &p.table, p.count)

@@ -32,9 +32,9 @@ func TestPowers(t *testing.T) {
 				}
 				table[31] = h
 				switch by {
-				case levelVPCLMUL64:
+				case levelVPCLMUL512:
 					powersVPCLMULAVX512(table, count)
-				case levelVPCLMUL:
+				case levelVPCLMUL256:
 					powersVPCLMULAVX2(table, count)
 				default:
 					powersPCLMUL(table, count)

@@ -9,9 +9,12 @@ var (
 	polyvalForms = forms.New("polyval")
 )
 
-// powers is empty: there are only the portable forms.
+// powers is empty: there are only the portable forms, which keep their factor in
+// the keys themselves.
 type powers struct{}
 
+// messageClasses would be lengths of messages that are prepared for in different
+// ways.
 var messageClasses []int
 
 func (*powers) init(level, *[16]byte, int)       {}

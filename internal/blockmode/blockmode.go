@@ -1,6 +1,6 @@
 // Package blockmode makes the values that modes of operation combine with many
-// blocks at once: the counters of CTR, the tweaks of XTS and LRW and the offsets
-// of OCB, whole batches of them in memory.
+// blocks at once: the counters of CTR and GCM-SIV, the tweaks of XTS and LRW and
+// the offsets of OCB, whole batches of them in memory; and OCB's sum of blocks.
 //
 // Each fill has a portable form and, on amd64, vector forms. The first call of a
 // fill chooses: of the forms that the CPU can run, the best one that gives what
@@ -8,8 +8,8 @@
 // through log/slog. [Algs] shows all of them to a registry.
 //
 // All forms run in constant time as far as secrets go: XTS tweaks, the LRW tweak
-// key and OCB offsets are secret; counters, LRW indices and the number of an OCB
-// block are not.
+// key, OCB offsets and the blocks of a sum are secret; counters, LRW indices and the
+// number of an OCB block are not.
 //
 // It is internal and carries no compatibility promise.
 package blockmode

@@ -19,7 +19,7 @@ const (
 	smallCounter = 8 * blockSize
 	smallLE32    = 8 * blockSize
 	smallXTS     = 6 * blockSize
-	smallFold    = 4 * blockSize
+	smallFold    = 8 * blockSize
 	smallGroups  = 8 // blocks of an LRW group
 )
 

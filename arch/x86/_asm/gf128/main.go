@@ -15,6 +15,22 @@
 //
 // where low is the lower word and swap exchanges the words. Products of several
 // blocks with descending powers of the key are summed first and reduced together.
+//
+// On a Zen 4 core a carry-less multiplication takes two cycles at any width, so
+// that three for each register cost 0.375, 0.188 and 0.094 cycles per byte at the
+// least. With Go's call around it cycles per byte are:
+//
+//	               64 B   256 B  1 KiB  8 KiB
+//	AVX-512        0.79   0.27   0.146  0.138
+//	  POLYVAL      0.70   0.26   0.136  0.124
+//	  and its key  1.37   0.55   0.295  0.141
+//	AVX2           0.82   0.32   0.233  0.208
+//	PCLMULQDQ      1.21   0.60   0.511  0.487
+//	portable       10.5   10.3   10.3   10.3
+//
+// In the wide forms the other operations take the rest: on that core every one with
+// 512 bits occupies two of four pipes, so that the byte shuffle of GHASH shows. The
+// chain from one batch to the next does not.
 package main
 
 import (
