@@ -278,6 +278,14 @@ func (s *Sealer) Scan(p []byte) error {
 	return s.s.Scan(p)
 }
 
+// Tag ends the first pass of a mode that is TwoPass and returns the tag.
+func (s *Sealer) Tag() ([]byte, error) {
+	if err := s.a.key.alive(s.a.alg.Name); err != nil {
+		return nil, err
+	}
+	return s.s.Tag()
+}
+
 // Text appends to dst the ciphertext that is ready, up to 15 bytes more or less
 // than p, and returns the result.
 func (s *Sealer) Text(dst, p []byte) ([]byte, error) {

@@ -191,8 +191,11 @@ func TestPieces(t *testing.T) {
 				cut(ad, func(p []byte) { require.NoError(t, s.AD(p)) })
 				if a.TwoPass() {
 					cut(text, func(p []byte) { require.NoError(t, s.Scan(p)) })
+					require.Equal(t, wantTag, must(s.Tag()))
+					require.ErrorIs(t, s.Scan(nil), algapi.ErrSequence)
 				} else {
 					require.ErrorIs(t, s.Scan(nil), algapi.ErrSequence)
+					require.ErrorIs(t, second(s.Tag()), algapi.ErrSequence)
 				}
 				var out []byte
 				cut(text, func(p []byte) { out = must(s.Text(out, p)) })

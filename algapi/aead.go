@@ -56,6 +56,9 @@ type Sealer interface {
 	AD(p []byte) error
 	// Scan takes in text ahead of encryption, in the modes that are TwoPass.
 	Scan(p []byte) error
+	// Tag ends the first pass of a mode that is TwoPass and returns the tag,
+	// so that it can be written before the ciphertext.
+	Tag() ([]byte, error)
 	// Text appends to dst the ciphertext that is ready, up to 15 bytes more
 	// or less than p, and returns the result. p is what is appended to, or
 	// disjoint from it.

@@ -259,6 +259,16 @@ func (s sealer) Close(dst []byte) (out, tag []byte, err error) {
 	return out, tag, nil
 }
 
+func (s sealer) Tag() ([]byte, error) {
+	if !s.a.spec.TwoPass {
+		return nil, fmt.Errorf("%s: the tag comes with the end of the text: %w", s.a.spec.Name, algapi.ErrSequence)
+	}
+	if err := s.to(phaseText); err != nil {
+		return nil, err
+	}
+	return append([]byte(nil), s.m.tag[:s.a.spec.TagSize]...), nil
+}
+
 type opener struct{ *pieces }
 
 func (o opener) Close(dst, tag []byte) ([]byte, error) {
