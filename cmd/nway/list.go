@@ -83,7 +83,7 @@ func failedDrivers(infos []algapi.Info) error {
 
 func writeList(w io.Writer, infos []algapi.Info) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "NAME\tDRIVER\tPRIORITY\tLANES\tCONSTANT TIME\tRESULT\tTEST\tVECTORS\tCHECKS\tREASON")
+	fmt.Fprintln(t, "NAME\tDRIVER\tKIND\tPRIORITY\tLANES\tCONSTANT TIME\tRESULT\tTEST\tVECTORS\tCHECKS\tREASON")
 	for _, i := range infos {
 		constant, reason := "no", "-"
 		if i.ConstantTime {
@@ -92,7 +92,7 @@ func writeList(w io.Writer, infos []algapi.Info) error {
 		if i.Reason != "" {
 			reason = oneLine(i.Reason)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\t%v\t%d\t%d\t%s\n", i.Name, i.Driver, i.Priority, i.Lanes,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%s\t%s\t%v\t%d\t%d\t%s\n", i.Name, i.Driver, i.Kind, i.Priority, i.Lanes,
 			constant, i.Result, i.Duration.Round(time.Microsecond), i.Vectors, i.Checks, reason)
 	}
 	return t.Flush()

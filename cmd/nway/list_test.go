@@ -68,6 +68,10 @@ func TestProcLayout(t *testing.T) {
 	require.Equal(t, "64", seen["xts(serpent-generic)"]["max keysize"])
 	require.Equal(t, "48", seen["lrw(twofish-generic)"]["max keysize"])
 	require.Equal(t, "32", seen["sha256-std"]["digestsize"])
+	for name, nonce := range map[string]string{"gcm": "12", "ccm": "12", "eax": "16", "ocb": "12", "siv": "0", "gcm-siv": "12"} {
+		f := seen[name+"(camellia-generic)"]
+		require.Equal(t, "aead no 1 16 <none> "+nonce, strings.Join([]string{f["type"], f["async"], f["blocksize"], f["maxauthsize"], f["geniv"], f["ivsize"]}, " "), name)
+	}
 }
 
 func TestListJSON(t *testing.T) {

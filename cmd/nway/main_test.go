@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -58,6 +59,7 @@ func (t inTurn) Run(name string, f func(testscript.T)) {
 //	! nway [INPUT] ARG...  runs the program, which must exit with status 1
 //	misuse ARG...          runs the program, which must exit with status 2
 //	data SIZE FILE         makes a file of so many bytes
+//	unhex DIGITS FILE      makes a file of these bytes
 //	clean                  checks that there is no temporary file of the program
 //
 // where INPUT is <FILE for a file as standard input, or |FILE for a pipe that
@@ -71,7 +73,7 @@ func TestScripts(t *testing.T) {
 	testscript.RunT(inTurn{t}, testscript.Params{
 		Dir: filepath.Join(home, "testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			hex := func(from, n int) string {
+			digits := func(from, n int) string {
 				var s strings.Builder
 				for i := range n {
 					fmt.Fprintf(&s, "%02x", from+i)
@@ -91,11 +93,11 @@ func TestScripts(t *testing.T) {
 			for name, vectors := range map[string]int{"AES": 1, "AES2": 2, "AES4": 4} {
 				e.Setenv(name, strconv.Itoa(vectors*run))
 			}
-			e.Setenv("K16", hex(0, 16))
-			e.Setenv("K32", hex(0, 32))
-			e.Setenv("K48", hex(0, 48))
-			e.Setenv("K64", hex(0, 64))
-			e.Setenv("IV", hex(0xf0, 16))
+			e.Setenv("K16", digits(0, 16))
+			e.Setenv("K32", digits(0, 32))
+			e.Setenv("K48", digits(0, 48))
+			e.Setenv("K64", digits(0, 64))
+			e.Setenv("IV", digits(0xf0, 16))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -121,6 +123,11 @@ func TestScripts(t *testing.T) {
 				n, err := strconv.Atoi(args[0])
 				ts.Check(err)
 				ts.Check(os.WriteFile(ts.MkAbs(args[1]), testData(n), 0o666))
+			},
+			"unhex": func(ts *testscript.TestScript, _ bool, args []string) {
+				b, err := hex.DecodeString(args[0])
+				ts.Check(err)
+				ts.Check(os.WriteFile(ts.MkAbs(args[1]), b, 0o666))
 			},
 			"clean": func(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Check(filepath.WalkDir(ts.MkAbs("."), func(path string, _ fs.DirEntry, err error) error {

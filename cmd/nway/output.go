@@ -113,6 +113,9 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// direct reports whether what is written can be seen before commit.
+func (o *output) direct() bool { return o.temp == "" }
+
 // commit makes what was written appear under the output's name.
 func (o *output) commit() error {
 	if o.file == nil {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 )
 
 // chunk is how much is read, processed and written at a time, in bytes.
@@ -87,10 +87,16 @@ func (f *flow) runWhole(out io.Writer, in io.Reader, progress func(n int)) error
 
 func readError(err error) error { return fmt.Errorf("reading the input: %w", reason(err)) }
 
+// file is what an input must be to be measured and read again.
+type file interface {
+	io.ReadSeeker
+	Stat() (fs.FileInfo, error)
+}
+
 // bytesLeft returns how many bytes r has from its position on, or -1 if that
 // cannot be told because r is no regular file.
 func bytesLeft(r io.Reader) int64 {
-	f, ok := r.(*os.File)
+	f, ok := r.(file)
 	if !ok {
 		return -1
 	}
