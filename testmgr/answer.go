@@ -12,9 +12,12 @@ import (
 // answer is a known answer in bytes.
 type answer struct {
 	key, iv, plain, ct, tag, ivOut []byte
+	ad                             []byte
+	ads                            [][]byte       // of siv: all strings, in place of ad and iv; nil where those are given
+	hashed                         *data          // in place of ct
 	iterated                       map[int][]byte // ciphers: the block after so many encryptions in a chain
 	tagSize                        int            // 0 is the default
-	invalid                        bool           // tag is not that of plain
+	invalid                        bool           // tag is not that of plain, or ct
 }
 
 func decode(v *algapi.Vector) (*answer, error) {
@@ -22,12 +25,22 @@ func decode(v *algapi.Vector) (*answer, error) {
 	for _, f := range []struct {
 		to   *[]byte
 		from string
-	}{{&a.key, v.Key}, {&a.iv, v.IV}, {&a.plain, v.Plain}, {&a.ct, v.Cipher}, {&a.tag, v.Tag}, {&a.ivOut, v.IVOut}} {
+	}{{&a.key, v.Key}, {&a.iv, v.IV}, {&a.plain, v.Plain}, {&a.ct, v.Cipher}, {&a.tag, v.Tag}, {&a.ivOut, v.IVOut}, {&a.ad, v.AD}} {
 		b, err := hex.DecodeString(f.from)
 		if err != nil {
 			return nil, err
 		}
 		*f.to = b
+	}
+	if v.ADs != nil {
+		a.ads = [][]byte{}
+	}
+	for _, s := range v.ADs {
+		b, err := hex.DecodeString(s)
+		if err != nil {
+			return nil, err
+		}
+		a.ads = append(a.ads, b)
 	}
 	if v.Iterated > 1 {
 		a.iterated, a.ct = map[int][]byte{v.Iterated: a.ct}, nil
@@ -63,6 +76,8 @@ func (a *answer) run(alg *algapi.Alg) error {
 			return err
 		}
 		return a.both(s.Encrypt, s.Decrypt)
+	case algapi.KindAEAD:
+		return a.aead(alg)
 	case algapi.KindMAC:
 		m, err := alg.NewMAC(a.key, a.tagSize)
 		if err != nil {

@@ -125,6 +125,14 @@ func (c *check) agree(key []byte) error {
 			return err
 		}
 		return c.mac(m, key)
+	case algapi.KindAEAD:
+		m, err := reference.NewAEAD(c.alg.Name, c.newBlock)
+		if errors.Is(err, reference.ErrName) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		return c.aead(m, key)
 	}
 	return nil
 }
@@ -535,6 +543,8 @@ func (c *check) keySizes() error {
 			_, err = c.alg.NewSkcipher(key)
 		case algapi.KindMAC:
 			_, err = c.alg.NewMAC(key, 0)
+		case algapi.KindAEAD:
+			_, err = c.alg.NewAEAD(key, defaults)
 		default:
 			return nil
 		}

@@ -3,6 +3,7 @@ package testmgr
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -35,8 +36,9 @@ type Outcome struct {
 //
 // A line is an object with the fields id, alg (such as "xts(serpent)"), key, iv,
 // aad, ads, pt, ct, tag, tagbits, result ("invalid"), iterated, sweep, sha256,
-// sector, sector_size and sector_step; bytes are hexadecimal, a long pt may be
-// {"seed","len"} and a long ct {"len","sha256","head","tail"}.
+// ocb_iterated, sector, sector_size and sector_step; bytes are hexadecimal, a
+// long pt, aad or string may be {"seed","len"} and a long ct
+// {"len","sha256","head","tail"}.
 func RunVectors(reg *algapi.Registry, r io.Reader, keep func(alg *algapi.Alg) bool, report func(Outcome)) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 1<<20), 64<<20)
@@ -146,7 +148,7 @@ type fileVector struct {
 	Alg        string              `json:"alg"`
 	Key        hexBytes            `json:"key"`
 	IV         hexBytes            `json:"iv"`
-	AAD        *data               `json:"aad"`
+	AAD        data                `json:"aad"`
 	ADs        []data              `json:"ads"`
 	PT         data                `json:"pt"`
 	CT         data                `json:"ct"`
@@ -160,11 +162,11 @@ type fileVector struct {
 	SectorSize int                 `json:"sector_size"`
 	SectorStep *uint64             `json:"sector_step"`
 
-	OCBIterated json.RawMessage `json:"ocb_iterated"`
-	Source      string          `json:"source"`
-	Single      bool            `json:"single"`
-	Origin      string          `json:"origin"`
-	Note        string          `json:"note"`
+	OCBIterated bool   `json:"ocb_iterated"`
+	Source      string `json:"source"`
+	Single      bool   `json:"single"`
+	Origin      string `json:"origin"`
+	Note        string `json:"note"`
 }
 
 type sweep struct {
@@ -214,10 +216,6 @@ func (v *fileVector) run(reg *algapi.Registry, keep func(*algapi.Alg) bool, repo
 		if keep != nil && !keep(a) {
 			continue
 		}
-		if a.Kind == algapi.KindAEAD {
-			report(a.Driver, "AEAD vectors are not run yet", nil)
-			continue
-		}
 		if _, err := reg.Lookup(a.Driver, algapi.Query{}); errors.Is(err, algapi.ErrUnavailable) {
 			report(a.Driver, err.Error(), nil)
 		} else if err != nil {
@@ -226,6 +224,21 @@ func (v *fileVector) run(reg *algapi.Registry, keep func(*algapi.Alg) bool, repo
 			report(a.Driver, "", v.safely(a, sectorIV))
 		}
 	}
+}
+
+// answer is the vector in bytes, but for what is special in files.
+func (v *fileVector) answer() *answer {
+	a := &answer{
+		key: v.Key, iv: v.IV, ad: v.AAD.bytes, plain: v.PT.bytes, ct: v.CT.bytes, tag: v.Tag,
+		tagSize: cmp.Or(len(v.Tag), v.TagBits/8), invalid: v.Result == "invalid",
+	}
+	if v.ADs != nil {
+		a.ads = [][]byte{}
+		for _, d := range v.ADs {
+			a.ads = append(a.ads, d.bytes)
+		}
+	}
+	return a
 }
 
 func (v *fileVector) safely(a *algapi.Alg, sectorIV func([]byte, uint64)) (err error) {
@@ -240,10 +253,10 @@ func (v *fileVector) safely(a *algapi.Alg, sectorIV func([]byte, uint64)) (err e
 	case sectorIV != nil:
 		return v.runSectors(a, sectorIV)
 	}
-	ans := &answer{
-		key: v.Key, iv: v.IV, plain: v.PT.bytes, ct: v.CT.bytes, tag: v.Tag,
-		invalid: v.Result == "invalid", tagSize: len(v.Tag),
+	if v.OCBIterated {
+		return v.runOCBIterated(a)
 	}
+	ans := v.answer()
 	if len(v.Iterated) > 0 {
 		ans.iterated = map[int][]byte{}
 		for s, b := range v.Iterated {
@@ -254,7 +267,10 @@ func (v *fileVector) safely(a *algapi.Alg, sectorIV func([]byte, uint64)) (err e
 			ans.iterated[n] = b
 		}
 	}
-	if v.CT.sha256 != nil {
+	if v.CT.sha256 != nil && a.Kind == algapi.KindAEAD {
+		ans.hashed = &v.CT
+		return ans.run(a)
+	} else if v.CT.sha256 != nil {
 		return v.runHashed(a)
 	}
 	return ans.run(a)
@@ -347,6 +363,24 @@ func (v *fileVector) runSweep(a *algapi.Alg) error {
 			}
 			return nil
 		}
+	case algapi.KindAEAD:
+		forms, err := v.answer().forms(a)
+		if err != nil {
+			return err
+		}
+		f := forms[0]
+		buf := make([]byte, 0, w.To+f.x.Overhead())
+		one = func(msg []byte) error {
+			sealed := f.l.seal(f.x, buf, msg)
+			ct, tag := split(f.x, sealed)
+			sum.Write(ct)
+			sum.Write(tag)
+			got, err := f.l.open(f.x, sealed[:0], sealed)
+			if err != nil {
+				return err
+			}
+			return firstDiff(got, msg)
+		}
 	default:
 		s, err := v.skcipher(a)
 		if err != nil {
@@ -371,4 +405,30 @@ func (v *fileVector) runSweep(a *algapi.Alg) error {
 		}
 	}
 	return firstDiff(sum.Sum(nil), v.SHA256)
+}
+
+// runOCBIterated is the test of RFC 7253, appendix A: the tag of what 384
+// messages with all lengths from 0 to 127 are sealed to.
+func (v *fileVector) runOCBIterated(a *algapi.Alg) error {
+	if a.Kind != algapi.KindAEAD {
+		return fmt.Errorf("this form of vector is not for kind %v", a.Kind)
+	}
+	x, err := a.NewAEAD(v.Key, algapi.AEADOptions{NonceSize: 12, TagSize: v.TagBits / 8})
+	if err != nil {
+		return err
+	}
+	var all []byte
+	count := 0
+	seal := func(dst, text, ad []byte) []byte {
+		count++
+		nonce := binary.BigEndian.AppendUint64(make([]byte, 4), uint64(count))
+		return x.Seal(dst, nonce, text, ad)
+	}
+	for i := range 128 {
+		zeros := make([]byte, i)
+		all = seal(all, zeros, zeros)
+		all = seal(all, zeros, nil)
+		all = seal(all, nil, zeros)
+	}
+	return firstDiff(seal(nil, nil, all), v.Tag)
 }

@@ -254,12 +254,15 @@ func constructor(f func(key []byte) (algapi.Cipher, error)) *algapi.Alg {
 	return a
 }
 
-// faults are drivers that are wrong in one way each, and the checks that must
-// notice.
-func faults(t *testing.T) map[string]struct {
+// faulty is a driver that is wrong and the checks that must notice.
+type faulty struct {
 	alg   *algapi.Alg
 	found []string
-} {
+}
+
+// faults are drivers that are wrong in one way each, and the checks that must
+// notice.
+func faults(t *testing.T) map[string]faulty {
 	mode := func(template algapi.Template, f func(s algapi.Skcipher) *twistMode) *algapi.Alg {
 		return over(t, template, func(s algapi.Skcipher) algapi.Skcipher {
 			m := f(s)
@@ -274,10 +277,6 @@ func faults(t *testing.T) map[string]struct {
 	}
 	wrongAnswer := portable()
 	wrongAnswer.Vectors[0].Cipher = "69c4e0d86a7b0430d8cdb78070b4c55b"
-	type faulty = struct {
-		alg   *algapi.Alg
-		found []string
-	}
 	all := map[string]faulty{
 		"wrong known answer": {wrongAnswer, []string{"known answers", "self-test"}},
 		"wrong from the 16th block on": {blocks(func(c algapi.Cipher, dst, src []byte) {
@@ -567,7 +566,7 @@ func possible(check string) bool {
 // failures runs every check and returns the names of those that failed.
 func failures(alg *algapi.Alg, short bool) map[string]error {
 	failed := map[string]error{}
-	for _, c := range checks {
+	for _, c := range checksOf(alg.Kind) {
 		if c.name == "concurrency" && race.Enabled {
 			continue // some faults are data races, which would fail this test itself
 		}
@@ -581,11 +580,20 @@ func failures(alg *algapi.Alg, short bool) map[string]error {
 
 // TestHarnessFindsFaults: every fault is found by the checks that are for it,
 // and every check finds some.
-func TestHarnessFindsFaults(t *testing.T) {
+func TestHarnessFindsFaults(t *testing.T) { find(t, faults(t), checks, testing.Short()) }
+
+func TestHarnessFindsFaultsOfAEADs(t *testing.T) {
+	if race.Enabled && testing.Short() {
+		t.Skip("the run without the detector finds them")
+	}
+	find(t, aeadFaults(t), aeadChecks, true) // textbook forms are too slow for more
+}
+
+func find(t *testing.T, faults map[string]faulty, checks []check, short bool) {
 	useful := map[string]bool{}
-	for name, f := range faults(t) {
+	for name, f := range faults {
 		t.Run(name, func(t *testing.T) {
-			failed := failures(f.alg, testing.Short())
+			failed := failures(f.alg, short)
 			for _, want := range f.found {
 				if !possible(want) {
 					continue
