@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -221,9 +222,8 @@ func TestAEAD(t *testing.T) {
 	} {
 		m := &machine{hz: 1e9}
 		slow := a
-		slow.NewAEAD = func(key []byte, o algapi.AEADOptions) (cipher.AEAD, error) {
-			c, err := a.NewAEAD(key, o)
-			return timedAEAD{c, m}, err
+		slow.NewAEAD = func([]byte, algapi.AEADOptions) (cipher.AEAD, error) {
+			return fakeAEAD{fakeCipher{m, 7, 40, 43}, "gcm", 12}, nil
 		}
 		reg := algapi.NewRegistry(algapi.Options{Tester: passes{}})
 		require.NoError(t, reg.Register(slow))
@@ -233,19 +233,202 @@ func TestAEAD(t *testing.T) {
 	}
 }
 
-type timedAEAD struct {
-	cipher.AEAD
-	m *machine
+// watched is an AEAD that changes nothing and notes how it is called.
+type watched struct {
+	m     *machine
+	seen  map[string]bool // nonces of Seal
+	again bool            // one of them came twice
+	last  string          // nonce of the last Open
+	same  bool            // it came twice running
+	place map[bool]int    // calls by whether they were in place
+	err   error           // of Open
+	wrong bool            // Open gives another text
 }
 
-func (a timedAEAD) Seal(dst, nonce, plain, ad []byte) []byte {
-	a.m.pass(time.Duration(50 + len(plain) + len(ad)))
-	return a.AEAD.Seal(dst, nonce, plain, ad)
+func (w *watched) NonceSize() int { return 2 }
+func (w *watched) Overhead() int  { return 4 }
+
+func (w *watched) Seal(dst, nonce, text, ad []byte) []byte {
+	w.m.pass(time.Duration(100 + len(text) + len(ad)))
+	w.again = w.again || w.seen[string(nonce)]
+	w.seen[string(nonce)] = true
+	if len(text) > 0 && dst != nil {
+		w.place[&dst[:1][0] == &text[0]]++
+	}
+	return append(append(dst, text...), 't', nonce[0], nonce[1], '.')
 }
 
-func (a timedAEAD) Open(dst, nonce, sealed, ad []byte) ([]byte, error) {
-	a.m.pass(time.Duration(50 + len(sealed)))
-	return a.AEAD.Open(dst, nonce, sealed, ad)
+func (w *watched) Open(dst, nonce, sealed, _ []byte) ([]byte, error) {
+	w.m.pass(time.Duration(100 + len(sealed)))
+	w.same = w.same || w.last == string(nonce)
+	w.last = string(nonce)
+	inPlace := dst != nil && &dst[:1][0] == &sealed[0]
+	if dst != nil {
+		w.place[inPlace]++
+	}
+	n := len(sealed) - 4
+	if w.err != nil || string(sealed[n:]) != "t"+string(nonce)+"." {
+		return nil, errors.Join(errors.New("wrong tag"), w.err)
+	}
+	text := append(dst, sealed[:n]...)
+	if inPlace { // it cannot be opened twice
+		clear(sealed[n:])
+	}
+	if w.wrong {
+		text[0] ^= 1
+	}
+	return text, nil
+}
+
+func (w *watched) registry(t *testing.T) *algapi.Registry {
+	reg := algapi.NewRegistry(algapi.Options{Tester: passes{}})
+	require.NoError(t, reg.Register(algapi.Alg{
+		Name: "gcm(serpent)", Driver: "gcm-serpent-watched", Kind: algapi.KindAEAD, BlockSize: 1, IVSize: 2, MaxTagSize: 4,
+		KeySizes: algapi.KeySizes{Min: 16, Max: 32, Step: 8}, Vectors: []algapi.Vector{{Alg: "gcm(serpent)"}},
+		NewAEAD: func([]byte, algapi.AEADOptions) (cipher.AEAD, error) { return w, nil },
+	}))
+	return reg
+}
+
+func newWatched(m *machine) *watched {
+	return &watched{m: m, seen: map[string]bool{}, place: map[bool]int{}}
+}
+
+// TestNonces checks that each message has another nonce than the last, and that
+// decryption in place gets its ciphertext every time.
+func TestNonces(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		w := newWatched(&machine{hz: 1e9})
+		jobs, _, err := tcrypt.Plan(w.registry(t), tcrypt.Request{Names: []string{"gcm(serpent)"}, Sizes: []int{33}, OutOfPlace: apart})
+		require.NoError(t, err)
+		require.Len(t, jobs, 3)
+		for i, j := range jobs {
+			clear(w.seen)
+			clear(w.place)
+			w.again, w.same, w.last = false, false, ""
+			require.NoError(t, j.Run(300))
+			require.NoError(t, j.Run(100))
+			require.False(t, w.again)
+			require.False(t, w.same)
+			if j.Op != "dec" {
+				require.Len(t, w.seen, 400)
+			}
+			if j.Op != "auth" {
+				require.Equal(t, map[bool]int{!apart: 400}, w.place, j.Op)
+			}
+			require.Equal(t, i == 1 && !apart, j.Besides != nil)
+		}
+	}
+}
+
+// TestBesides checks that what decryption in place does besides is taken off, by
+// looks that another program did not disturb.
+func TestBesides(t *testing.T) {
+	m := &machine{hz: 1e9}
+	j := m.job("d", 1, 1000, 3*time.Microsecond)
+	looks := 0
+	j.Besides = func(n int) {
+		if looks++; looks%3 == 1 {
+			m.pass(time.Second)
+		}
+		m.pass(time.Duration(n) * time.Microsecond)
+	}
+	run, err := m.meter(5).Measure(context.Background(), []tcrypt.Job{j})
+	require.NoError(t, err)
+	require.InEpsilon(t, 2, run.Rows[0].Nanos[0], 1e-3)
+
+	j.Besides = func(n int) { m.pass(time.Duration(n) * 4 * time.Microsecond) }
+	run, err = m.meter(5).Measure(context.Background(), []tcrypt.Job{j})
+	require.ErrorContains(t, err, "no time that can be measured")
+	require.Zero(t, run.Rows[0].MiBPerS)
+}
+
+// TestAEADThatFails checks that a mode that does not open what it sealed has no
+// figure in any layout.
+func TestAEADThatFails(t *testing.T) {
+	for layout, want := range map[string]string{
+		"table":      `(?m)^gcm\(serpent\) +gcm-serpent-watched +dec +256 +64 +- +- +-$`,
+		"tcrypt":     `(?m)decryption\ntest 0 \(256 bit key, 64 byte blocks\): -$`,
+		"slope":      `(?m)^ +GCM dec \|         - ns/B         - MiB/s         - c/B         -$`,
+		"nettle":     `(?m)^gcm_serpent256 \(gcm-serpent-watched\)     decrypt       -           -            -$`,
+		"cryptsetup": `(?m)serpent-watched-gcm +256b               N/A               N/A$`,
+		"kcapi":      `(?m)^gcm-serpent-watched +\| untested$`,
+		"json":       `"op": "enc"`,
+		"csv":        `,enc,256,64,`,
+		"benchstat":  `/op=auth/`,
+		"html":       `gcm-serpent-watched enc`,
+	} {
+		t.Run(layout, func(t *testing.T) {
+			for name, fail := range map[string]func(w *watched){
+				"wrong tag": func(w *watched) { w.err = errors.New("planted") },
+				"what it seals it opens as something else": func(w *watched) { w.wrong = true },
+			} {
+				m := &machine{hz: 1e9}
+				w := newWatched(m)
+				fail(w)
+				req := tcrypt.Request{Names: []string{"gcm-serpent-watched"}, KeyBits: []int{256}, Sizes: []int{64}}
+				if layout == "slope" {
+					req.Sizes = nil
+				}
+				got, err := render(t, m, w.registry(t), layout, req, tcrypt.Table{})
+				require.ErrorContains(t, err, name)
+				require.Regexp(t, want, got)
+				switch layout {
+				case "json", "csv", "benchstat", "html":
+					require.NotRegexp(t, `\bdec\b.*256|op": "dec"|op=dec|watched dec`, got)
+				}
+			}
+		})
+	}
+}
+
+// TestAEADThatFailsLater checks a mode that stops working while it is measured.
+func TestAEADThatFailsLater(t *testing.T) {
+	m := &machine{hz: 1e9}
+	w := newWatched(m)
+	jobs, _, err := tcrypt.Plan(w.registry(t), tcrypt.Request{Names: []string{"gcm(serpent)"}, Sizes: []int{64}})
+	require.NoError(t, err)
+	meter := m.meter(5)
+	calls := 0
+	meter.Spin = func(n int) {
+		if calls++; calls == 20 { // in a round
+			w.err = errors.New("planted")
+		}
+		m.pass(time.Duration(n))
+	}
+	run, err := meter.Measure(context.Background(), jobs)
+	require.ErrorContains(t, err, "gcm-serpent-watched dec, key of 256 bits, 64 bytes: wrong tag\nplanted")
+	require.Positive(t, run.Rows[0].MiBPerS)
+	require.Zero(t, run.Rows[1].MiBPerS)
+	require.Empty(t, run.Rows[1].Nanos)
+	require.Positive(t, run.Rows[2].MiBPerS)
+}
+
+// TestStandard compares Go's own modes with ours and runs them.
+func TestStandard(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		jobs, notes, err := tcrypt.Plan(nway.Default(), tcrypt.Request{
+			Names: []string{"ctr(aes)", "cbc(aes)", "gcm(aes)", "ocb(aes)", "gcm(serpent)"}, KeyBits: []int{128, 256}, Sizes: []int{16, 4096},
+			OutOfPlace: apart, Peers: []tcrypt.Peer{tcrypt.Standard()},
+		})
+		require.NoError(t, err)
+		require.Empty(t, notes)
+		rows := map[string]int{}
+		for _, j := range jobs {
+			if j.Driver != "Go crypto/cipher" {
+				continue
+			}
+			require.NoError(t, j.Err, "%s %s", j.Alg, j.Op)
+			require.NoError(t, j.Run(3), "%s %s", j.Alg, j.Op)
+			require.NoError(t, j.Run(2), "%s %s", j.Alg, j.Op)
+			require.Equal(t, j.Op == "dec" && j.Alg == "gcm(aes)" && !apart, j.Besides != nil)
+			rows[j.Alg]++
+		}
+		require.Equal(t, map[string]int{"ctr(aes)": 8, "cbc(aes)": 8, "gcm(aes)": 12}, rows)
+	}
+	var b strings.Builder
+	require.NoError(t, tcrypt.WriteBenchstat(&b, "cpu", []tcrypt.Row{{Alg: "gcm(aes)", Driver: "Go crypto/cipher", Op: "enc", Nanos: []float64{1}}}))
+	require.Contains(t, b.String(), "/driver=Go-crypto.cipher/op=enc/", "what would end a name or its part is replaced")
 }
 
 func TestSizesThatDoNotFit(t *testing.T) {
@@ -280,6 +463,11 @@ func TestSlopes(t *testing.T) {
 	require.InDelta(t, 2, got[0].Nanos[0], 1e-9)
 	require.InEpsilon(t, 1e9/2/(1<<20), got[0].MiBPerS, 1e-9)
 	require.Nil(t, got[0].CyclesPerByte)
+	// Neither are a size that was disturbed all the time, and a few rounds.
+	rows := []tcrypt.Row{row(16, 132, 900, 132), row(80, 260, 260, 990), row(144, 5000, 5000, 5000), row(208, 516, 516, 516), row(272, 644, 644, 644), row(336, 772, 772, 772)}
+	got = tcrypt.Slopes(rows)
+	require.NoError(t, got[0].Err)
+	require.InDelta(t, 1e9/2/(1<<20), got[0].MiBPerS, 1e-6)
 	for want, rows := range map[string][]tcrypt.Row{
 		"no slope":       {row(16, 100), row(80, 100)},
 		"two sizes":      {row(16, 100)},
@@ -406,6 +594,43 @@ func TestPeers(t *testing.T) {
 	got, err = render(t, m, reg, "ratio8k", tcrypt.Request{Peers: l.Peers()}, tcrypt.Table{})
 	require.NoError(t, err)
 	require.Regexp(t, `\naes-generic takes at most 0\.\d\d times the time of the table AES of nettle, tables in this run\.\n$`, got)
+}
+
+// TestPeersAEAD asks a made-up program for a mode that authenticates: its answers have
+// the tag with them.
+func TestPeersAEAD(t *testing.T) {
+	m := &machine{hz: 1e9}
+	reg := fakeRegistry(t, m, nil)
+	iv, text, tag := strings.Repeat("00", 12), strings.Repeat("5a", 64), strings.Repeat("00", 16)
+	job := map[string]string{"enc": text + "\t" + text + tag, "dec": text + tag + "\t" + text, "auth": text + "\t" + tag}
+	answers := []string{"peers\tright\t1.0\twrong\t"}
+	key := "job\t0\t" + strings.Repeat("00", 32) + "\t" + iv + "\t"
+	for _, op := range []string{"enc", "dec", "auth"} {
+		answers = append(answers, key+job[op])
+	}
+	answers = append(answers, key+job["auth"], key+text+"\t"+text, "job\t0\t"+strings.Repeat("00", 32)+"\t00\t"+job["auth"])
+	answers = append(answers, slices.Repeat([]string{"ns\t1000000"}, 100)...)
+	var asked strings.Builder
+	l, err := tcrypt.NewLibraries(&asked, strings.NewReader(strings.Join(answers, "\n")+"\n"))
+	require.NoError(t, err)
+	// In the order in which jobs are planned: each peer with its operations.
+	jobs, _, err := tcrypt.Plan(reg, tcrypt.Request{Names: []string{"gcm(serpent)"}, Sizes: []int{64}, Peers: l.Peers()})
+	require.NoError(t, err)
+	require.Len(t, jobs, 9)
+	require.Equal(t, "peers\n"+
+		"open\tright\tserpent\tgcm\tenc\t256\t64\tin\nopen\tright\tserpent\tgcm\tdec\t256\t64\tin\nopen\tright\tserpent\tgcm\tauth\t256\t64\tin\n"+
+		"open\twrong\tserpent\tgcm\tenc\t256\t64\tin\nopen\twrong\tserpent\tgcm\tdec\t256\t64\tin\nopen\twrong\tserpent\tgcm\tauth\t256\t64\tin\n", asked.String())
+	for i, want := range []string{"", "", "", "", "", "", "its answer is not that of gcm(serpent-avx)", "its answer is not that of gcm(serpent-avx)", "an iv of 1 in place of"} {
+		if want == "" {
+			require.NoError(t, jobs[i].Err)
+		} else {
+			require.ErrorContains(t, jobs[i].Err, want)
+		}
+	}
+	run, err := m.meter(3).Measure(context.Background(), jobs)
+	require.ErrorContains(t, err, "wrong dec, key of 256 bits, 64 bytes: its answer is not that of gcm(serpent-avx)")
+	require.Positive(t, run.Rows[5].MiBPerS)
+	require.Zero(t, run.Rows[7].MiBPerS)
 }
 
 func TestPeersThatTalkNonsense(t *testing.T) {

@@ -13,6 +13,12 @@
 // within the rounds. Cycles are counted by a clock that is estimated in the same
 // rounds. Keys are set up beforehand and are no part of a figure.
 //
+// Modes that authenticate have an operation auth besides enc and dec: associated
+// data without text. Messages have different nonces, so that what a mode does for
+// each of them is part of a figure, and what is decrypted has its right tag. In
+// place that takes a fresh ciphertext every time; the time of putting it there is
+// measured too and taken off.
+//
 // Nothing has a figure that failed or took no time that can be measured.
 //
 // Other libraries run in another process, see [Libraries].

@@ -39,31 +39,39 @@ type Layout struct {
 	// CipherKey tells that key sizes are those of the key that a cipher gets.
 	CipherKey bool
 
+	// Plain tells that the layout has rows for whatever is measured, that of Go's
+	// own library too.
+	Plain bool
+
 	names     []string // measured where nothing is named
 	compare   []string // compared where nothing is named
 	modes     []string // that stand for a cipher; none means the bare cipher
 	keys      []int
 	usualKeys func(alg string) []int
 	sizes     []int
+	aeadSizes []int // of modes that authenticate; none means sizes
 }
 
-// The block sizes of the kernel's tables: those of today, and those of 2011.
+// The block sizes of the kernel's tables: those of today, which are others for modes
+// that authenticate, and those of 2011.
 var (
-	KernelSizes  = []int{16, 64, 128, 256, 1024, 1420, 4096}
-	ClassicSizes = []int{16, 64, 256, 1024, 8192}
+	KernelSizes     = []int{16, 64, 128, 256, 1024, 1420, 4096}
+	KernelAEADSizes = []int{16, 64, 256, 512, 1024, 1420, 4096, 8192}
+	ClassicSizes    = []int{16, 64, 256, 1024, 8192}
 )
 
 var (
 	defaultSizes = []int{16, 64, 256, 1024, 4096, 8192}
-	defaultNames = []string{"ecb", "cbc", "ctr", "xts"}
-	kernelModes  = []string{"ecb", "cbc", "ctr", "lrw", "xts"}
+	defaultNames = []string{"ecb", "cbc", "ctr", "xts", "gcm", "ocb"}
+	ratioModes   = []string{"ecb", "cbc", "ctr", "lrw", "xts"}
+	kernelModes  = append(slices.Clone(ratioModes), "gcm", "ccm")
 	ciphers      = []string{"aes", "camellia", "serpent", "twofish"}
 )
 
 // Layouts are all forms of tables, the one for people first.
 func Layouts() []Layout {
 	flat := func(name string, write func(w io.Writer, t Table) error) Layout {
-		return Layout{Name: name, Write: write, names: defaultNames, sizes: defaultSizes}
+		return Layout{Name: name, Write: write, Plain: true, names: defaultNames, sizes: defaultSizes}
 	}
 	rows := func(write func(w io.Writer, rows []Row) error) func(w io.Writer, t Table) error {
 		return func(w io.Writer, t Table) error { return write(w, t.Rows) }
@@ -78,16 +86,16 @@ func Layouts() []Layout {
 		flat("json", rows(WriteJSON)),
 		flat("csv", rows(WriteCSV)),
 		flat("benchstat", func(w io.Writer, t Table) error { return WriteBenchstat(w, t.CPU, t.Rows) }),
-		{Name: "tcrypt", Write: writeKernel, CipherKey: true, names: ciphers, modes: kernelModes, sizes: KernelSizes, usualKeys: kernelKeys},
-		{Name: "ratio", Write: writeRatio, Compares: true, CipherKey: true, modes: kernelModes, keys: []int{128, 256}, sizes: ClassicSizes},
+		{Name: "tcrypt", Write: writeKernel, CipherKey: true, names: ciphers, modes: kernelModes, sizes: KernelSizes, aeadSizes: KernelAEADSizes, usualKeys: kernelKeys},
+		{Name: "ratio", Write: writeRatio, Compares: true, CipherKey: true, modes: ratioModes, keys: []int{128, 256}, sizes: ClassicSizes},
 		{Name: "ratio8k", Write: writeRatio8k, Compares: true, CipherKey: true, compare: []string{"serpent-avx", "twofish-3way", "aes-generic"},
-			modes: kernelModes, keys: []int{128, 256}, sizes: []int{8192}},
+			modes: ratioModes, keys: []int{128, 256}, sizes: []int{8192}},
 		{Name: "slope", Write: writeSlope, CipherKey: true, Steps: 16, Figures: Slopes, names: ciphers, modes: slopeTemplates(),
 			keys: []int{128, 192, 256}, sizes: slopeSizes()},
-		{Name: "nettle", Write: writeNettle, CipherKey: true, names: ciphers, modes: []string{"ecb", "cbc"}, sizes: []int{10240}, usualKeys: nettleKeys},
+		{Name: "nettle", Write: writeNettle, CipherKey: true, names: ciphers, modes: []string{"ecb", "cbc", "gcm", "eax"}, sizes: []int{10240}, usualKeys: nettleKeys},
 		{Name: "cryptsetup", Write: writeCryptsetup, CipherKey: true, names: []string{"aes", "serpent", "twofish"}, modes: []string{"cbc", "xts"},
 			keys: []int{128, 256}, sizes: []int{1 << 20}},
-		flat("kcapi", rows(writeKcapi)),
+		{Name: "kcapi", Write: rows(writeKcapi), names: defaultNames, sizes: defaultSizes},
 		flat("html", writeHTML),
 	}
 }
@@ -124,7 +132,7 @@ func (l Layout) Prepare(reg *algapi.Registry, req *Request) error {
 		req.KeyBits, req.usualKeys = l.keys, l.usualKeys
 	}
 	if len(req.Sizes) == 0 {
-		req.Sizes = l.sizes
+		req.Sizes, req.aeadSizes = l.sizes, l.aeadSizes
 	}
 	return nil
 }

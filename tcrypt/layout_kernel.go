@@ -33,7 +33,7 @@ func writeKernel(w io.Writer, t Table) error {
 		}
 		done = append(done, h)
 		sync := "sync "
-		if slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Alg == h.alg && r.Op == "auth" }) {
+		if first.aead {
 			sync = "" // the kernel's line of AEADs has no such word
 		}
 		fmt.Fprintf(b, "\ntesting speed of %s%s (%s) %s\n", sync, h.alg, h.driver, words[h.op])
@@ -101,7 +101,7 @@ func newContest(t Table) contest {
 		}
 	}
 	if !instances {
-		for _, m := range kernelModes {
+		for _, m := range ratioModes {
 			c.columns = append(c.columns, column{m, "enc"}, column{m, "dec"})
 		}
 	}

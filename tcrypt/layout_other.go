@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // nettleKeys returns the key sizes of nettle's comparison.
@@ -15,44 +16,62 @@ func nettleKeys(alg string) []int {
 	return []int{128, 192, 256}
 }
 
-// writeNettle prints the table of nettle-benchmark.
+// writeNettle prints the table of nettle-benchmark: under each cipher its modes, and
+// after the ciphers those that authenticate, each under a name of its own.
 func writeNettle(w io.Writer, t Table) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%18s %11s Mbyte/s cycles/byte cycles/block\n", "Algorithm", "mode")
-	labels := map[string]string{"ecb": "ECB", "cbc": "CBC", "ctr": "CTR"}
-	words := map[string]string{"enc": "encrypt", "dec": "decrypt"}
-	for i, bl := range blocks(t.Rows) {
-		if i > 0 {
+	type line struct {
+		name, label string
+		Row
+	}
+	labels := map[string]string{"ecb": "ECB ", "cbc": "CBC ", "ctr": "CTR "}
+	words := map[string]string{"enc": "encrypt", "dec": "decrypt", "auth": "update"}
+	var ciphers, aeads []line
+	for _, bl := range blocks(t.Rows) {
+		for _, r := range bl.rows {
+			switch name, word := fmt.Sprintf("%s%d%s", r.CipherName, r.CipherBits, bl.by()), words[r.Op]; {
+			case word == "":
+			case r.aead:
+				aeads = append(aeads, line{strings.ReplaceAll(r.Mode, "-", "_") + "_" + name, word, r})
+			case labels[r.Mode] != "":
+				ciphers = append(ciphers, line{name, labels[r.Mode] + word, r})
+			}
+		}
+	}
+	var modes []string // in the order in which they come
+	for _, l := range aeads {
+		modes = append(modes, l.Mode)
+	}
+	slices.SortStableFunc(aeads, func(a, b line) int { return slices.Index(modes, a.Mode) - slices.Index(modes, b.Mode) })
+	last := ""
+	for i, l := range slices.Concat(ciphers, aeads) {
+		if i > 0 && l.name != last {
 			fmt.Fprintln(b)
 		}
-		for _, r := range bl.rows {
-			if labels[r.Mode] == "" || words[r.Op] == "" {
-				continue
-			}
-			mib, byteCycles, blockCycles := "-", "-", "-"
-			if r.Err == nil {
-				mib = fmt.Sprintf("%.2f", r.MiBPerS)
-			}
-			if c := r.CyclesPerByte; c != nil {
-				byteCycles, blockCycles = fmt.Sprintf("%.2f", *c), fmt.Sprintf("%.2f", *c*16)
-			}
-			fmt.Fprintf(b, "%18s %11s %7s %11s %12s\n", fmt.Sprintf("%s%d%s", r.CipherName, r.CipherBits, bl.by()),
-				labels[r.Mode]+" "+words[r.Op], mib, byteCycles, blockCycles)
+		last = l.name
+		mib, byteCycles, blockCycles := "-", "-", "-"
+		if l.Err == nil {
+			mib = fmt.Sprintf("%.2f", l.MiBPerS)
 		}
+		if c := l.CyclesPerByte; c != nil {
+			byteCycles, blockCycles = fmt.Sprintf("%.2f", *c), fmt.Sprintf("%.2f", *c*16)
+		}
+		fmt.Fprintf(b, "%18s %11s %7s %11s %12s\n", l.name, l.label, mib, byteCycles, blockCycles)
 	}
 	return b.Flush()
 }
 
 // writeCryptsetup prints the table of cryptsetup benchmark, in whose order cbc
-// comes before xts and short keys before long ones.
+// comes before xts, other modes after them, and short keys before long ones.
 func writeCryptsetup(w io.Writer, t Table) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# Tests are approximate using memory only (no storage IO).\n")
 	fmt.Fprintf(b, "#     Algorithm |       Key |      Encryption |      Decryption\n")
 	rows := slices.Clone(t.Rows)
-	rank := func(r Row) int { return slices.Index([]string{"cbc", "xts"}, r.Mode) }
+	rank := func(r Row) int { return slices.Index([]string{"xts", "cbc"}, r.Mode) }
 	slices.SortStableFunc(rows, func(a, b Row) int {
-		if d := rank(a) - rank(b); d != 0 {
+		if d := rank(b) - rank(a); d != 0 {
 			return d
 		}
 		return a.KeyBits - b.KeyBits

@@ -47,9 +47,11 @@ var (
 )
 
 // Slopes returns a row for each operation and key in rows, whose time per byte is
-// the slope of a straight line through the medians of its sizes. Its rounds are the
-// slopes in each round, on that scale: an interruption bends the line of a round. The
-// size of these rows is 0.
+// the slope of a straight line through the lower quartiles of its sizes' rounds: what
+// a mode that authenticates takes for each message is many times what the slope
+// adds up to, so that other programs, which only add time, must not bend the line.
+// Its rounds are the slopes in each round, around that one. The size of these rows
+// is 0.
 func Slopes(rows []Row) []Row {
 	type line struct {
 		who, alg, driver, op string
@@ -87,8 +89,8 @@ func Slopes(rows []Row) []Row {
 	return out
 }
 
-// slopes returns the slopes of the rounds that of gives for rows, scaled so that
-// their median is the slope through the medians.
+// slopes returns the slopes of the rounds that of gives for rows, shifted so that
+// their median is the slope through the lower quartiles.
 func slopes(rows []Row, of func(Row) []float64) ([]float64, error) {
 	if len(rows) < 2 {
 		return nil, errOneSize
@@ -102,33 +104,36 @@ func slopes(rows []Row, of func(Row) []float64) ([]float64, error) {
 	for round := range out {
 		out[round] = slope(rows, func(r Row) float64 { return of(r)[round] })
 	}
-	figure, middle := slope(rows, func(r Row) float64 { return quantile(of(r), 0.5) }), quantile(out, 0.5)
-	if figure <= 0 || middle <= 0 {
+	figure, middle := slope(rows, func(r Row) float64 { return quantile(of(r), 0.25) }), quantile(out, 0.5)
+	if figure <= 0 {
 		return nil, errNoSlope
 	}
 	for round := range out {
-		out[round] *= figure / middle
+		out[round] += figure - middle
 	}
 	return out, nil
 }
 
 // slope returns the slope of the straight line through the times of rows, per byte
-// of which perByte tells them, by least squares.
+// of which perByte tells them: the median of the slopes between any two, which a few
+// sizes that were disturbed do not change. It is 0 if there are no two.
 func slope(rows []Row, perByte func(Row) float64) float64 {
-	mean := 0.0
-	for _, r := range rows {
-		mean += float64(r.Size) / float64(len(rows))
+	times := make([]float64, len(rows))
+	for i, r := range rows {
+		times[i] = perByte(r) * float64(r.Size)
 	}
-	sxy, sxx := 0.0, 0.0
-	for _, r := range rows {
-		x := float64(r.Size) - mean
-		sxy += x * perByte(r) * float64(r.Size)
-		sxx += x * x
+	var all []float64
+	for i, r := range rows {
+		for k, q := range rows[:i] {
+			if r.Size != q.Size {
+				all = append(all, (times[i]-times[k])/float64(r.Size-q.Size))
+			}
+		}
 	}
-	if sxx == 0 {
+	if len(all) == 0 {
 		return 0
 	}
-	return sxy / sxx
+	return quantile(all, 0.5)
 }
 
 // slopeName is the name of a cipher under a key size as libgcrypt spells it.

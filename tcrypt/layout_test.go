@@ -43,6 +43,17 @@ func TestGolden(t *testing.T) {
 		{"cryptsetup", "cryptsetup", tcrypt.Request{}, tcrypt.Table{}},
 		{"html", "html", tcrypt.Request{Compare: []string{"serpent-avx", "serpent-sse2"}, Sizes: []int{16, 1024, 4096}}, tcrypt.Table{}},
 		{"kcapi", "kcapi", tcrypt.Request{Names: []string{"xts(serpent)"}}, tcrypt.Table{}},
+		{"aead-table", "table", tcrypt.Request{Names: []string{"gcm", "siv(serpent)", "gcm-siv(serpent-sse2)"}, Sizes: []int{64, 8192}}, tcrypt.Table{}},
+		{"aead-csv", "csv", tcrypt.Request{Names: []string{"ocb(serpent)"}, Sizes: []int{64, 8192}, AllDrivers: true, KeySetup: true}, tcrypt.Table{}},
+		{"aead-json", "json", tcrypt.Request{Names: []string{"ccm(twofish-asm)"}, Sizes: []int{1024}, OutOfPlace: true}, tcrypt.Table{}},
+		{"aead-benchstat", "benchstat", tcrypt.Request{Names: []string{"eax(serpent)"}, Sizes: []int{100}}, tcrypt.Table{}},
+		{"aead-html", "html", tcrypt.Request{Names: []string{"gcm(serpent)"}, Sizes: []int{64, 1024}, AllDrivers: true}, tcrypt.Table{}},
+		{"aead-tcrypt", "tcrypt", tcrypt.Request{Names: []string{"gcm(aes)", "siv(serpent)"}}, tcrypt.Table{}},
+		{"aead-tcrypt-sec", "tcrypt", tcrypt.Request{Names: []string{"ccm(aes)"}, KeyBits: []int{128}, Sizes: tcrypt.ClassicSizes}, tcrypt.Table{Seconds: 1}},
+		{"aead-ratio", "ratio", tcrypt.Request{Compare: []string{"gcm(serpent)", "gcm(aes)"}}, tcrypt.Table{}},
+		{"aead-nettle", "nettle", tcrypt.Request{Names: []string{"aes", "gcm-siv(serpent-sse2)"}, KeyBits: []int{128}}, tcrypt.Table{}},
+		{"aead-cryptsetup", "cryptsetup", tcrypt.Request{Names: []string{"gcm(serpent)", "xts(aes)", "siv(aes)"}, KeyBits: []int{256}, Sizes: []int{4096}}, tcrypt.Table{}},
+		{"aead-kcapi", "kcapi", tcrypt.Request{Names: []string{"gcm(serpent)"}, Sizes: []int{64, 4096}}, tcrypt.Table{}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			m := &machine{hz: 3.3e9}

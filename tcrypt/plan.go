@@ -36,6 +36,7 @@ type Request struct {
 	notes     []Note
 	yardstick bool                   // of the peers only those that aes-generic is judged by
 	usualKeys func(alg string) []int // in place of the largest key, if it returns any
+	aeadSizes []int                  // in place of Sizes for modes that authenticate, if there are any
 }
 
 // Note is something that was asked for and is not measured, or not in that way.
@@ -197,10 +198,10 @@ func (p *planner) series(name string, es []entrant) {
 		if p.req.KeySetup && len(ts) > 0 {
 			p.group++
 			for _, t := range ts {
-				p.add(t, "key", t.bits/8, func(_ *buffers, n int) error { return t.setUp(n) })
+				p.add(t, operation{op: "key", run: func(_ *buffers, n int) error { return t.setUp(n) }}, t.bits/8)
 			}
 		}
-		for _, size := range p.req.Sizes {
+		for _, size := range p.sizes(es[0].alg) {
 			p.group++
 			for _, t := range ts {
 				p.cells(t, size)
@@ -214,6 +215,14 @@ func (p *planner) series(name string, es []entrant) {
 			}
 		}
 	}
+}
+
+// sizes returns the sizes of a request to a.
+func (p *planner) sizes(a *algapi.Alg) []int {
+	if a.Kind == algapi.KindAEAD && len(p.req.aeadSizes) > 0 {
+		return p.req.aeadSizes
+	}
+	return p.req.Sizes
 }
 
 // cmpName is the name to use in notes about one of n drivers: as it was asked for
@@ -237,35 +246,52 @@ func (p *planner) cells(t *transform, size int) {
 		}
 	}(len(p.jobs))
 	if t.err != nil {
-		for _, op := range []string{"enc", "dec"} {
-			p.add(t, op, size, nil)
+		for _, op := range opsOf(a.Kind) {
+			p.add(t, operation{op: op}, size)
 		}
 		return
 	}
 	for _, o := range t.operations() {
-		b := p.buffers(0, size, t)
-		err := o.run(b, 1)
+		b, err := p.buffers(0, size, t, o.op)
+		if err == nil {
+			err = o.run(b, 1)
+		}
 		if errors.Is(err, algapi.ErrLength) {
 			p.skip(a.Name, "%s", strings.TrimPrefix(err.Error(), a.Name+": "))
 			return
 		}
-		p.add(t, o.op, size, o.run)
+		p.add(t, o, size)
 	}
 }
 
+// opsOf names what drivers of a kind do.
+func opsOf(k algapi.Kind) []string {
+	if k == algapi.KindAEAD {
+		return sealed
+	}
+	return sides
+}
+
 // add adds the job of one operation, which returns the error of t if it has one.
-func (p *planner) add(t *transform, op string, size int, run func(b *buffers, n int) error) {
-	row := t.row(op, size)
-	if row.Workers = p.req.Workers; op == "key" {
+func (p *planner) add(t *transform, o operation, size int) {
+	row := t.row(o.op, size)
+	if row.Workers = p.req.Workers; o.op == "key" {
 		row.Workers = 1
 	}
 	j := Job{Row: row, Group: p.group}
-	if j.Err = t.err; j.Err == nil {
-		bs := make([]*buffers, row.Workers)
-		for i := range bs {
-			bs[i] = p.buffers(i, size, t)
+	j.Err = t.err
+	bs := make([]*buffers, row.Workers)
+	for i := range bs {
+		if j.Err == nil {
+			bs[i], j.Err = p.buffers(i, size, t, o.op)
 		}
-		j.Run = atOnce(bs, run)
+	}
+	if j.Err == nil {
+		j.Run = atOnce(bs, o.run)
+		if bs[0].sealed != nil && bs[0].inPlace() {
+			putBack := atOnce(bs, putBack)
+			j.Besides = func(n int) { _ = putBack(n) }
+		}
 	}
 	p.jobs = append(p.jobs, j)
 }
@@ -290,9 +316,9 @@ func atOnce(bs []*buffers, run func(b *buffers, n int) error) func(n int) error 
 const room = 64
 
 // buffers returns what worker i reads and writes for a request of size bytes.
-func (p *planner) buffers(i, size int, t *transform) *buffers {
+func (p *planner) buffers(i, size int, t *transform, op string) (*buffers, error) {
 	if len(p.memory[0]) == 0 {
-		each := max(slices.Max(append(p.req.Sizes, 16)), 16) + 2*room
+		each := slices.Max(slices.Concat(p.req.Sizes, p.req.aeadSizes, []int{16})) + 2*room
 		for m := range p.memory {
 			p.memory[m] = make([]byte, each*p.req.Workers)
 		}
@@ -303,21 +329,76 @@ func (p *planner) buffers(i, size int, t *transform) *buffers {
 	if p.req.OutOfPlace {
 		dst = p.memory[1][i*each:][:size:each]
 	}
-	return newBuffers(dst, src, t)
+	return newBuffers(dst, src, t, op)
 }
 
 // buffers are what one worker works on.
 type buffers struct {
 	dst, src, iv []byte
-	sealed       []byte // src under the AEAD, for its decryption
+	sealed       []message // what an AEAD decrypts, by turns; for other operations nil
 }
 
-func newBuffers(dst, src []byte, t *transform) *buffers {
+// message is a text under an AEAD.
+type message struct{ nonce, text []byte }
+
+// newBuffers makes buffers for an operation. For decryption by an AEAD it seals src,
+// and checks that this can be opened.
+func newBuffers(dst, src []byte, t *transform, op string) (*buffers, error) {
 	b := &buffers{dst: dst, src: src, iv: make([]byte, t.alg.IVSize)}
-	if t.aead != nil {
-		b.sealed = t.aead.Seal(nil, b.iv, src, nil)
+	if t.aead == nil {
+		return b, nil
 	}
-	return b
+	b.iv = make([]byte, t.aead.NonceSize())
+	if op != "dec" {
+		return b, nil
+	}
+	for range 2 {
+		b.next()
+		m := message{slices.Clone(b.iv), t.aead.Seal(nil, b.iv, src, nil)}
+		text, err := t.aead.Open(nil, m.nonce, m.text, nil)
+		if err == nil && (!bytes.Equal(text, src) || len(m.text) != len(src)+t.aead.Overhead()) {
+			err = errNotOpened
+		}
+		if err != nil {
+			return nil, err
+		}
+		b.sealed = append(b.sealed, m)
+	}
+	return b, nil
+}
+
+var errNotOpened = errors.New("what it seals it opens as something else")
+
+func (b *buffers) inPlace() bool { return &b.dst[0] == &b.src[0] }
+
+// next makes iv the next nonce: no two messages of an AEAD have the same, so that no
+// work for a message is done once for many.
+func (b *buffers) next() {
+	for i := len(b.iv) - 1; i >= 0; i-- {
+		if b.iv[i]++; b.iv[i] != 0 {
+			return
+		}
+	}
+}
+
+// putBack does n times what precedes decryption in place: the last one left the
+// text where its ciphertext was.
+func putBack(b *buffers, n int) error {
+	for i := range n {
+		b.put(i)
+	}
+	return nil
+}
+
+// put returns message i, which is in dst where decryption is in place.
+func (b *buffers) put(i int) message {
+	m := b.sealed[i%len(b.sealed)]
+	if b.inPlace() {
+		dst := b.dst[:len(m.text)]
+		copy(dst, m.text)
+		m.text = dst
+	}
+	return m
 }
 
 // transform is a keyed driver.
@@ -372,7 +453,7 @@ func (t *transform) roundUp(size int) int {
 func (t *transform) row(op string, size int) Row {
 	r := Row{Alg: t.alg.Name, Driver: t.alg.Driver, Op: op, KeyBits: t.bits, Size: size, CipherBits: 8 * t.alg.KeySizes.Cipher(t.bits/8)}
 	r.Mode, r.CipherName = splitName(r.Alg)
-	r.Who = t.who
+	r.Who, r.aead = t.who, t.alg.Kind == algapi.KindAEAD
 	return r
 }
 
@@ -412,14 +493,18 @@ func (t *transform) operations() []operation {
 	a := t.aead
 	return []operation{
 		{"enc", func(b *buffers, n int) error {
+			dst, src, iv := b.dst[:0], b.src, b.iv
 			for range n {
-				a.Seal(b.dst[:0], b.iv, b.src, nil)
+				b.next()
+				a.Seal(dst, iv, src, nil)
 			}
 			return nil
 		}},
 		{"dec", func(b *buffers, n int) error {
-			for range n {
-				if _, err := a.Open(b.dst[:0], b.iv, b.sealed, nil); err != nil {
+			dst := b.dst[:0]
+			for i := range n {
+				m := b.put(i)
+				if _, err := a.Open(dst, m.nonce, m.text, nil); err != nil {
 					return err
 				}
 			}
@@ -427,8 +512,10 @@ func (t *transform) operations() []operation {
 		}},
 		{"auth", func(b *buffers, n int) error {
 			var tag [room]byte
+			src, iv := b.src, b.iv
 			for range n {
-				a.Seal(tag[:0], b.iv, nil, b.src)
+				b.next()
+				a.Seal(tag[:0], iv, nil, src)
 			}
 			return nil
 		}},
@@ -539,17 +626,24 @@ type Peer struct {
 // PeerRequest is what is asked of a peer.
 type PeerRequest struct {
 	Cipher, Mode string // generic names
-	Op           string // enc or dec
+	Op           string // enc, dec or auth
 	Bits         int    // of the cipher's key
-	Size         int    // bytes
+	Size         int    // bytes of text, of auth those of associated data
 	OutOfPlace   bool
 }
 
-// PeerJob is an operation of another library.
+// PeerJob is an operation of another library. Of an AEAD the ciphertext has the tag
+// with it, as Seal returns it, and the answer of auth is the tag.
 type PeerJob struct {
 	Key, IV  []byte
-	Src, Dst []byte                             // an input, and the library's answer to it
-	Time     func(n int) (time.Duration, error) // does the operation n times and tells how long it took
+	Src, Dst []byte // an input, and the library's answer to it
+
+	// One of the two, as in Job: Time does the operation n times and tells how long
+	// it took.
+	Run  func(n int) error
+	Time func(n int) (time.Duration, error)
+
+	besides func(n int)
 }
 
 // ErrNotOffered is returned by a peer that does not have what a job asks for.
@@ -559,14 +653,14 @@ var ErrNotOffered = errors.New("not offered")
 // answers with t's. A bare cipher is compared with their ECB.
 func (p *planner) peers(t *transform, asked int) {
 	size := t.roundUp(asked)
-	if t.err != nil || t.aead != nil || p.req.Workers > 1 || size < t.alg.BlockSize {
+	if t.err != nil || p.req.Workers > 1 || size < t.alg.BlockSize {
 		return
 	}
 	for _, peer := range p.req.Peers {
 		if p.req.yardstick && (t.alg.Name != "ecb(aes)" || !isTablePeer(peer.Name)) {
 			continue
 		}
-		for _, op := range []string{"enc", "dec"} {
+		for _, op := range opsOf(t.alg.Kind) {
 			row := t.row(op, size)
 			mode := row.Mode
 			if mode == "" {
@@ -580,7 +674,7 @@ func (p *planner) peers(t *transform, asked int) {
 				err = t.agrees(op, pj)
 			}
 			row.Driver, row.Who, row.Err, row.asked = peer.Name, peer.Name, err, asked
-			p.jobs = append(p.jobs, Job{Row: row, Group: p.group, Time: pj.Time})
+			p.jobs = append(p.jobs, Job{Row: row, Group: p.group, Run: pj.Run, Time: pj.Time, Besides: pj.besides})
 		}
 	}
 }
@@ -595,18 +689,31 @@ func (t *transform) agrees(op string, pj PeerJob) error {
 	if err := own.setUp(1); err != nil {
 		return err
 	}
-	b := newBuffers(make([]byte, len(pj.Src)), pj.Src, own)
-	copy(b.iv, pj.IV)
-	for _, o := range own.operations() {
-		if o.op != op {
-			continue
-		}
-		if err := o.run(b, 1); err != nil {
-			return err
-		}
-		if !bytes.Equal(b.dst, pj.Dst) {
-			return fmt.Errorf("its answer is not that of %s", t.alg.Driver)
-		}
+	answer, err := own.answer(op, pj.IV[:t.alg.IVSize], pj.Src)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(answer, pj.Dst) {
+		return fmt.Errorf("its answer is not that of %s", t.alg.Driver)
 	}
 	return nil
+}
+
+// answer does an operation once.
+func (t *transform) answer(op string, iv, src []byte) ([]byte, error) {
+	switch {
+	case t.aead != nil && op == "auth":
+		return t.aead.Seal(nil, iv, nil, src), nil
+	case t.aead != nil && op == "dec":
+		return t.aead.Open(nil, iv, src, nil)
+	case t.aead != nil:
+		return t.aead.Seal(nil, iv, src, nil), nil
+	}
+	b := &buffers{dst: make([]byte, len(src)), src: src, iv: slices.Clone(iv)}
+	for _, o := range t.operations() {
+		if o.op == op {
+			return b.dst, o.run(b, 1)
+		}
+	}
+	return nil, ErrNotOffered
 }

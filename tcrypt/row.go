@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Row is one figure of a speed table.
@@ -35,6 +37,7 @@ type Row struct {
 	Err    error     `json:"-"` // why there are no figures
 
 	group, batch int
+	aead         bool
 	asked        int // the size that was asked for, where Size is that one rounded up
 }
 
@@ -119,18 +122,21 @@ func WriteCSV(w io.Writer, rows []Row) error {
 // each round, for the program benchstat.
 func WriteBenchstat(w io.Writer, cpu string, rows []Row) error {
 	b := bufio.NewWriter(w)
+	part := strings.NewReplacer(" ", "-", "/", ".", ",", "") // what would end a part of a benchmark's name
 	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: github.com/seed-25a2b25a/nway\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, cpu)
 	for _, r := range measured(rows) {
 		for _, ns := range r.Nanos {
 			fmt.Fprintf(b, "BenchmarkSpeed/alg=%s/driver=%s/op=%s/key=%d/size=%d\t%8d\t%12.1f ns/op\t%9.2f MB/s\n",
-				r.Alg, r.Driver, r.Op, r.KeyBits, r.Size, r.batch, ns*float64(r.Size), 1e3/ns)
+				r.Alg, part.Replace(r.Driver), r.Op, r.KeyBits, r.Size, r.batch, ns*float64(r.Size), 1e3/ns)
 		}
 	}
 	return b.Flush()
 }
 
-// figure prints x with about four digits.
+// figure prints x with about four digits. What is exactly between two of them is
+// rounded alike wherever it was computed.
 func figure(x float64) string {
+	x = math.Round(x*1e9) / 1e9
 	switch {
 	case x < 1:
 		return fmt.Sprintf("%.3f", x)

@@ -129,7 +129,7 @@ understood; 128 and the signal's number after a signal.`,
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("a command is missing; there are list, test, speed, enc, dec and version")
+				return usagef("a command is missing; there are list, test, speed, enc, dec, disk and version")
 			}
 			hint := ""
 			if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
@@ -140,6 +140,6 @@ understood; 128 and the signal's number after a signal.`,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(a.listCommand(), a.testCommand(), a.speedCommand(), a.cryptCommand(false), a.cryptCommand(true), a.versionCommand())
+	root.AddCommand(a.listCommand(), a.testCommand(), a.speedCommand(), a.cryptCommand(false), a.cryptCommand(true), a.diskCommand(), a.versionCommand())
 	return root
 }

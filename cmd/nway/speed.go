@@ -42,7 +42,11 @@ type speedFlags struct {
 
 const speedLong = `Measure encryption and decryption, in place, without key set-up. A NAME is a cipher
 (many blocks at once), a mode over one, a driver, or a template such as xts, which
-stands for it over every cipher. Without names: ecb, cbc, ctr and xts over all ciphers.
+stands for it over every cipher. Without names: ecb, cbc, ctr, xts, gcm and ocb over all
+ciphers; the other modes that authenticate are ccm, eax, siv and gcm-siv. Those have a
+row auth too, for as much associated data without text. Each of their messages has a
+nonce of its own, tags are made and checked, and for decryption in place the time of
+putting the ciphertext back is taken off.
 
 What is in one row group takes turns in short rounds, and a figure is the median of its
 rounds, with half the distance of their quartiles as its spread; over 5 % it is marked
@@ -56,11 +60,14 @@ patches, see --compare); slope (bench-slope: a line through the times of 16 to 4
 bytes, for every mode that there is); nettle (nettle-benchmark); cryptsetup (cryptsetup
 benchmark); kcapi (kcapi-speed). In tcrypt, ratio, ratio8k, slope, nettle and cryptsetup
 a cipher stands for its modes there, and --keys are sizes of the key that the cipher
-gets. Modes that do not exist, authenticated ones among them, are left out.
+gets. Modes that do not exist are left out; ratio and ratio8k have the modes of those
+tables and no more.
 
 --compare A,B[,C...] measures ciphers, their drivers, or modes over them side by side.
 In ratio and ratio8k the figure is how many times as fast A is as each of the others.
 
+In table, json, csv, benchstat and html, Go's own crypto/cipher has rows beside ours for
+AES in ctr, cbc and gcm, unless there is --compare or more than one worker.
 --peers adds rows of libgcrypt, nettle, OpenSSL and Botan, as far as the program
 nway-peers was built with them; make peers builds it. Their answers are compared with
 ours before they are timed. With ratio8k it tells whether aes-generic is as fast as
@@ -81,11 +88,14 @@ func (a *app) speedCommand() *cobra.Command {
 		Example: `  nway speed
   nway speed 'xts(serpent)' --drivers all --keys 256,512 --sizes 512,4096
   nway speed ctr --format json --time 50ms
+  nway speed 'gcm(serpent)' 'gcm-siv(serpent)' --sizes 64,8192
   nway speed --format ratio --compare serpent-avx,serpent-sse2
   nway speed --format slope serpent
   nway speed --compare 'xts(serpent),xts(aes-generic)' --save before.json`,
-		ValidArgsFunction: a.completeNames(func(a *algapi.Alg) bool { return isSkcipher(a) || a.Kind == algapi.KindCipher }),
-		RunE:              a.work(func(out io.Writer, args []string) error { return a.speed(out, &s, args) }),
+		ValidArgsFunction: a.completeNames(func(a *algapi.Alg) bool {
+			return slices.Contains([]algapi.Kind{algapi.KindCipher, algapi.KindSkcipher, algapi.KindAEAD}, a.Kind)
+		}),
+		RunE: a.work(func(out io.Writer, args []string) error { return a.speed(out, &s, args) }),
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.drivers, "drivers", "best", "which drivers of a name: `best|all`")
@@ -204,13 +214,16 @@ func (a *app) speed(out io.Writer, s *speedFlags, args []string) error {
 		defer f.Close()
 		earlier = f
 	}
+	if layout.Plain && len(s.compare) == 0 {
+		req.Peers = append(req.Peers, tcrypt.Standard())
+	}
 	if s.peers {
 		library, err := a.startPeers()
 		if err != nil {
 			return err
 		}
 		defer library.Close()
-		req.Peers = library.Peers()
+		req.Peers = append(req.Peers, library.Peers()...)
 	}
 	reg := a.registry()
 	if err := layout.Prepare(reg, &req); err != nil {

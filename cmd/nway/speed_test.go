@@ -65,3 +65,19 @@ func TestSpeedQuarantined(t *testing.T) {
 	require.Regexp(t, `(?m)^ecb\(aes\) +ecb\(aes-generic\) +enc +256 +16 +[0-9.]+ `, out.String())
 	require.Contains(t, errs.String(), "self-test failed")
 }
+
+// TestSpeedQuarantinedAEAD checks that nothing of an authenticated mode over a driver
+// that failed its self-test has a figure, and that Go's rows beside it have theirs.
+func TestSpeedQuarantinedAEAD(t *testing.T) {
+	for _, mode := range []string{"gcm", "ccm", "eax", "ocb", "siv", "gcm-siv"} {
+		reg := brokenRegistry(t)
+		var out, errs bytes.Buffer
+		a := app{registry: func() *algapi.Registry { return reg }, stdin: strings.NewReader(""), stdout: &out, stderr: &errs}
+		require.Equal(t, statusFailed, a.run([]string{"speed", mode + "(aes)", "--drivers", "all", "--sizes", "64", "--time", "1ms"}))
+		for _, op := range []string{"enc", "dec", "auth"} {
+			require.Regexp(t, `(?m) +`+mode+`\(aes-broken\) +`+op+` +\d+ +64 +- +- +-$`, out.String())
+			require.Regexp(t, `(?m) +`+mode+`\(aes-generic\) +`+op+` +\d+ +64 +[0-9.]+ `, out.String())
+		}
+		require.Contains(t, errs.String(), "self-test failed")
+	}
+}

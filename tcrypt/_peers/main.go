@@ -158,11 +158,11 @@ func verdict(n need, r *result) string {
 	text := "ok"
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%-28s %v: NOT MEASURED, %v", r.job, n, err)
+		return fmt.Sprintf("%-36s %v: NOT MEASURED, %v", r.job, n, err)
 	case !ok:
 		text = "MISSED"
 	}
-	return fmt.Sprintf("%-28s %v: %.2f %s", r.job, n, ratio, text)
+	return fmt.Sprintf("%-36s %v: %.2f %s", r.job, n, ratio, text)
 }
 
 // printFull prints everything about one race.

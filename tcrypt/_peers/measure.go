@@ -17,7 +17,10 @@ const batch = 1500 * time.Microsecond
 type contestant struct {
 	name string
 	ours bool
+	size int // bytes of a request
 	r    *runner
+	dst  []byte
+	src  []byte
 	n    int       // requests in a batch
 	took []float64 // ns per request, by round
 }
@@ -34,6 +37,7 @@ type result struct {
 type line struct {
 	name string
 	ours bool
+	size int       // bytes of a request
 	took []float64 // ns per request, by round
 }
 
@@ -41,20 +45,20 @@ type line struct {
 func (l line) ns(q float64) float64 { return quantile(l.took, q) }
 
 // ratio returns the q-quantile of how many times as fast as base the contestant
-// is, over rounds, each of which saw both.
+// is, byte for byte, over rounds, each of which saw both.
 func (l line) ratio(base line, q float64) float64 {
 	r := make([]float64, len(l.took))
 	for i := range r {
-		r[i] = base.took[i] / l.took[i]
+		r[i] = base.took[i] / l.took[i] * float64(l.size) / float64(base.size)
 	}
 	return quantile(r, q)
 }
 
 // cb returns the clock cycles per byte.
-func (r *result) cb(l line) float64 { return l.ns(0.5) * r.ghz / float64(r.job.size) }
+func (r *result) cb(l line) float64 { return l.ns(0.5) * r.ghz / float64(l.size) }
 
 // mib returns the MiB a second.
-func (r *result) mib(l line) float64 { return float64(r.job.size) / l.ns(0.5) * 1e9 / (1 << 20) }
+func (r *result) mib(l line) float64 { return float64(l.size) / l.ns(0.5) * 1e9 / (1 << 20) }
 
 // line returns the line of the contestant of that name.
 func (r *result) line(name string) (line, bool) {
@@ -70,9 +74,7 @@ func (r *result) line(name string) (line, bool) {
 // them in interleaved rounds. Those that do not offer it are left out; the
 // baseline is the first of bases that does.
 func race(j job, ps []peer, bases []string, rounds int) (*result, error) {
-	src, dst := aligned(j.size), aligned(j.size)
-	copy(src, pattern(j.size, 0x71))
-	cs, err := open(j, ps, dst, src)
+	cs, err := open(j, ps)
 	defer func() {
 		for _, c := range cs {
 			if c.r.free != nil {
@@ -84,7 +86,7 @@ func race(j job, ps []peer, bases []string, rounds int) (*result, error) {
 		return nil, err
 	}
 	for _, c := range cs {
-		if err := c.calibrate(dst, src); err != nil {
+		if err := c.calibrate(); err != nil {
 			return nil, err
 		}
 	}
@@ -94,10 +96,10 @@ func race(j job, ps []peer, bases []string, rounds int) (*result, error) {
 		clocks = append(clocks, clock())
 		for i := range cs { // each has every place in the order
 			c := cs[(i+round)%len(cs)]
-			if _, err := c.time(dst, src, c.n/16+1); err != nil { // caches and predictors
+			if _, err := c.time(c.n/16 + 1); err != nil { // caches and predictors
 				return nil, err
 			}
-			d, err := c.time(dst, src, c.n)
+			d, err := c.time(c.n)
 			if err != nil {
 				return nil, err
 			}
@@ -106,7 +108,7 @@ func race(j job, ps []peer, bases []string, rounds int) (*result, error) {
 	}
 	res := &result{job: j, ghz: quantile(clocks, 0.5)}
 	for _, c := range cs {
-		res.lines = append(res.lines, line{c.name, c.ours, c.took})
+		res.lines = append(res.lines, line{c.name, c.ours, c.size, c.took})
 	}
 	for _, b := range bases {
 		if i := slices.IndexFunc(cs, func(c *contestant) bool { return c.name == b }); i >= 0 {
@@ -117,16 +119,39 @@ func race(j job, ps []peer, bases []string, rounds int) (*result, error) {
 	return res, nil
 }
 
-// open sets up the peers that offer the job and checks that all of them turn src
-// into the same bytes. For chain that is so after one pass and after five.
-func open(j job, ps []peer, dst, src []byte) ([]*contestant, error) {
-	passes := []int{1}
-	if j.mode == chain {
-		passes = []int{1, 5}
+// A stage is where the contestants of one job work.
+type stage struct {
+	dst, src []byte
+	want     [][]byte // the answers of the first, after each number of passes
+	first    string
+}
+
+func newStage(j job) (*stage, error) {
+	src, err := j.input()
+	s := &stage{src: aligned(len(src)), dst: aligned(max(j.in(), j.out()))[:j.out()]}
+	copy(s.src, src)
+	return s, err
+}
+
+// passes is after how many passes answers are compared: where one depends on those
+// before, by a chain or a nonce, after several too.
+func passes(j job) []int {
+	if j.mode == chain || j.aead() {
+		return []int{1, 5}
 	}
-	want := make([][]byte, len(passes))
+	return []int{1}
+}
+
+// open sets up the peers that offer the job and checks that all of them turn the
+// same input into the same bytes.
+func open(j job, ps []peer) ([]*contestant, error) {
+	stages := map[job]*stage{}
 	var cs []*contestant
 	for _, p := range ps {
+		j := j
+		if p.as != nil {
+			j = p.as(j)
+		}
 		r, err := p.open(j)
 		if errors.Is(err, errNotOffered) {
 			continue
@@ -134,16 +159,23 @@ func open(j job, ps []peer, dst, src []byte) ([]*contestant, error) {
 		if err != nil {
 			return cs, fmt.Errorf("%v: %s: %w", j, p.name, err)
 		}
-		cs = append(cs, &contestant{name: p.name, ours: p.ours, r: r})
-		for i, n := range passes {
-			clear(dst)
-			if err := r.run(dst, src, n); err != nil {
+		s := stages[j]
+		if s == nil {
+			if s, err = newStage(j); err != nil {
+				return cs, fmt.Errorf("%v: %w", j, err)
+			}
+			stages[j] = s
+		}
+		cs = append(cs, &contestant{name: p.name, ours: p.ours, size: j.size, r: r, dst: s.dst, src: s.src})
+		for i, n := range passes(j) {
+			clear(s.dst)
+			if err := r.run(s.dst, s.src, n); err != nil {
 				return cs, fmt.Errorf("%v: %s: %w", j, p.name, err)
 			}
-			if want[i] == nil {
-				want[i] = bytes.Clone(dst)
-			} else if !bytes.Equal(dst, want[i]) {
-				return cs, fmt.Errorf("%v: %s and %s give different bytes", j, cs[0].name, p.name)
+			if i == len(s.want) {
+				s.want, s.first = append(s.want, bytes.Clone(s.dst)), p.name
+			} else if !bytes.Equal(s.dst, s.want[i]) {
+				return cs, fmt.Errorf("%v: %s and %s give different bytes", j, s.first, p.name)
 			}
 		}
 	}
@@ -151,9 +183,9 @@ func open(j job, ps []peer, dst, src []byte) ([]*contestant, error) {
 }
 
 // calibrate finds how many requests fill a batch.
-func (c *contestant) calibrate(dst, src []byte) error {
+func (c *contestant) calibrate() error {
 	for c.n = 1; ; {
-		d, err := c.time(dst, src, c.n)
+		d, err := c.time(c.n)
 		if err != nil {
 			return err
 		}
@@ -166,9 +198,9 @@ func (c *contestant) calibrate(dst, src []byte) error {
 }
 
 // time returns the nanoseconds that n requests take.
-func (c *contestant) time(dst, src []byte, n int) (float64, error) {
+func (c *contestant) time(n int) (float64, error) {
 	start := time.Now()
-	err := c.r.run(dst, src, n)
+	err := c.r.run(c.dst, c.src, n)
 	return float64(time.Since(start).Nanoseconds()), err
 }
 

@@ -7,18 +7,18 @@ package main
 #include <nettle/aes.h>
 #include <nettle/camellia.h>
 #include <nettle/cbc.h>
+#include <nettle/ccm.h>
 #include <nettle/ctr.h>
+#include <nettle/eax.h>
+#include <nettle/gcm.h>
+#include <nettle/memops.h>
 #include <nettle/nettle-meta.h>
 #include <nettle/serpent.h>
 #include <nettle/twofish.h>
 #include <nettle/version.h>
 #include <nettle/xts.h>
 #include <stdlib.h>
-#include <string.h>
-
-enum mode { // as modeNumber has them
-	ECB, CBC, CTR, XTS, BLOCKS, CHAIN
-};
+#include "peers.h"
 
 // The table code behind aes128_encrypt and so on, on CPUs that have no AES
 // instructions. It is exported for the library's own tests, in builds that
@@ -36,6 +36,10 @@ struct cipher {
 	nettle_cipher_func *crypt;      // of the data
 	nettle_cipher_func *encrypt;    // of the tweak
 	void *ctx, *tweak;
+	union {
+		struct gcm_key gcm;
+		struct eax_key eax;
+	} key;
 };
 
 static const struct nettle_cipher *find(const char *cipher, int bits) {
@@ -77,7 +81,7 @@ static struct cipher *nettle_open(const char *cipher, int bits, int tables, int 
 	const struct nettle_cipher *c = find(cipher, bits);
 	if (!c)
 		return NULL;
-	if (mode == CTR)
+	if (mode == CTR || mode >= GCM)
 		decrypt = 0;
 	nettle_cipher_func *crypt = decrypt ? c->decrypt : c->encrypt;
 	int aes = !strcmp(cipher, "aes");
@@ -97,6 +101,10 @@ static struct cipher *nettle_open(const char *cipher, int bits, int tables, int 
 		c->set_encrypt_key(n->ctx, key);
 	if (mode == XTS)
 		c->set_encrypt_key(n->tweak, key + bits / 8);
+	if (mode == GCM)
+		gcm_set_key(&n->key.gcm, n->ctx, crypt);
+	if (mode == EAX)
+		eax_set_key(&n->key.eax, n->ctx, crypt);
 	return n;
 }
 
@@ -154,11 +162,51 @@ static void nettle_run(struct cipher *c, uint8_t *dst, const uint8_t *src, size_
 		}
 	}
 }
+
+static int nettle_aead(struct cipher *c, int op, uint8_t *dst, const uint8_t *src, size_t size, int put_back, uint8_t *nonce, size_t nonce_len, long n) {
+	int ok = 1;
+	uint8_t tag[TAG];
+	union {
+		struct gcm_ctx gcm;
+		struct eax_ctx eax;
+		struct ccm_ctx ccm;
+	} s;
+	for (; n > 0 && ok; n--) {
+		struct message m = message(c->mode, op, dst, src, size, put_back, nonce, nonce_len);
+		size_t text = op == AUTH ? 0 : size, ad = op == AUTH ? size : 0;
+		uint8_t *t = op == DEC ? tag : m.tag;
+		switch (c->mode) {
+		case GCM:
+			gcm_set_iv(&s.gcm, &c->key.gcm, nonce_len, nonce);
+			gcm_update(&s.gcm, &c->key.gcm, ad, m.in);
+			(op == DEC ? gcm_decrypt : gcm_encrypt)(&s.gcm, &c->key.gcm, c->ctx, c->crypt, text, m.out, m.in);
+			gcm_digest(&s.gcm, &c->key.gcm, c->ctx, c->crypt, TAG, t);
+			break;
+		case EAX:
+			eax_set_nonce(&s.eax, &c->key.eax, c->ctx, c->crypt, nonce_len, nonce);
+			eax_update(&s.eax, &c->key.eax, c->ctx, c->crypt, ad, m.in);
+			(op == DEC ? eax_decrypt : eax_encrypt)(&s.eax, &c->key.eax, c->ctx, c->crypt, text, m.out, m.in);
+			eax_digest(&s.eax, &c->key.eax, c->ctx, c->crypt, TAG, t);
+			break;
+		case CCM:
+			ccm_set_nonce(&s.ccm, c->ctx, c->crypt, nonce_len, nonce, ad, text, TAG);
+			ccm_update(&s.ccm, c->ctx, c->crypt, ad, m.in);
+			(op == DEC ? ccm_decrypt : ccm_encrypt)(&s.ccm, c->ctx, c->crypt, text, m.out, m.in);
+			ccm_digest(&s.ccm, c->ctx, c->crypt, TAG, t);
+			break;
+		}
+		if (op == DEC)
+			ok = memeql_sec(tag, m.tag, TAG);
+		done(m, op, dst);
+	}
+	return ok;
+}
 */
 import "C"
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 )
 
@@ -173,16 +221,19 @@ func nettleVersion() string {
 	return fmt.Sprintf("%d.%d", C.NETTLE_VERSION_MAJOR, C.NETTLE_VERSION_MINOR)
 }
 
-// nettleOpen has every cipher and mode; with tables only AES, and of the modes
+// nettleOpen has every cipher and mode but ocb, siv and gcm-siv; with tables only AES, and of the modes
 // those that are nothing but the cipher.
 func nettleOpen(j job, tables bool) (*runner, error) {
 	if tables && j.mode != ecb && j.mode != blocks && j.mode != chain {
 		return nil, errNotOffered
 	}
+	if slices.Contains([]string{ocb, siv, gcmSIV}, j.mode) {
+		return nil, errNotOffered
+	}
 	name := C.CString(j.cipher)
 	defer C.free(unsafe.Pointer(name))
 	key := j.key()
-	c := C.nettle_open(name, C.int(j.bits), cbool[C.int](tables), C.int(modeNumber(j.mode)), cbool[C.int](j.decrypt), (*C.uint8_t)(&key[0]))
+	c := C.nettle_open(name, C.int(j.bits), cbool[C.int](tables), C.int(modeNumber(j.mode)), cbool[C.int](j.decrypt()), (*C.uint8_t)(&key[0]))
 	if c == nil {
 		return nil, errNotOffered
 	}
@@ -190,14 +241,26 @@ func nettleOpen(j job, tables bool) (*runner, error) {
 	if v := j.iv(); v != nil {
 		iv = (*C.uint8_t)(C.CBytes(v))
 	}
+	free := func() {
+		C.nettle_close(c)
+		C.free(unsafe.Pointer(iv))
+	}
+	if j.aead() {
+		op, ivLen := C.int(opNumber(j.op)), C.size_t(len(j.iv()))
+		r := &runner{free: free}
+		r.run = func(dst, src []byte, n int) error {
+			if C.nettle_aead(c, op, (*C.uint8_t)(&dst[0]), (*C.uint8_t)(&src[0]), C.size_t(j.text(src)), cbool[C.int](r.putBack), iv, ivLen, C.long(n)) == 0 {
+				return errTag
+			}
+			return nil
+		}
+		return r, nil
+	}
 	return &runner{
 		run: func(dst, src []byte, n int) error {
 			C.nettle_run(c, (*C.uint8_t)(&dst[0]), (*C.uint8_t)(&src[0]), C.size_t(len(src)), iv, C.long(n))
 			return nil
 		},
-		free: func() {
-			C.nettle_close(c)
-			C.free(unsafe.Pointer(iv))
-		},
+		free: free,
 	}, nil
 }

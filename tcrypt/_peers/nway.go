@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/seed-25a2b25a/nway"
 )
 
@@ -15,7 +17,8 @@ func nwayPeers(cipher string) []peer {
 	return ps
 }
 
-// nwayPeer is one driver through the public API.
+// nwayPeer is one driver through the public API. With the name of a cipher it is the
+// best driver of what is asked for, also one that does a whole mode.
 func nwayPeer(driver string) peer {
 	return peer{name: "nway " + driver, ours: true, open: func(j job) (*runner, error) {
 		switch j.mode {
@@ -26,26 +29,55 @@ func nwayPeer(driver string) peer {
 			}
 			return oneBlock(c, j), nil
 		}
-		c, err := nway.NewSkcipher(j.mode+"("+driver+")", j.key())
+		return nwayMode(j.mode+"("+driver+")", j)
+	}}
+}
+
+// nwayWhole returns the drivers of whole modes over a cipher, which have names of
+// their own.
+func nwayWhole(cipher string) []peer {
+	var ps []peer
+	for _, i := range nway.List() {
+		if i.Template == "" && strings.HasSuffix(i.Name, "("+cipher+")") && !i.Internal && i.Result != "unavailable" {
+			ps = append(ps, peer{name: "nway " + i.Driver, ours: true, open: func(j job) (*runner, error) {
+				if j.mode+"("+j.cipher+")" != i.Name {
+					return nil, errNotOffered
+				}
+				return nwayMode(i.Driver, j)
+			}})
+		}
+	}
+	return ps
+}
+
+// nwayMode is a mode through the public API.
+func nwayMode(name string, j job) (*runner, error) {
+	if j.aead() {
+		a, err := nway.NewAEAD(name, j.key())
 		if err != nil {
 			return nil, err
 		}
-		request := c.Encrypt
-		if j.decrypt {
-			request = c.Decrypt
-		}
-		start := j.iv()
-		iv := make([]byte, len(start))
-		return &runner{run: func(dst, src []byte, n int) error {
-			for range n {
-				copy(iv, start)
-				if err := request(dst, src, iv); err != nil {
-					return err
-				}
+		return goAEAD(a, j), nil
+	}
+	c, err := nway.NewSkcipher(name, j.key())
+	if err != nil {
+		return nil, err
+	}
+	request := c.Encrypt
+	if j.decrypt() {
+		request = c.Decrypt
+	}
+	start := j.iv()
+	iv := make([]byte, len(start))
+	return &runner{run: func(dst, src []byte, n int) error {
+		for range n {
+			copy(iv, start)
+			if err := request(dst, src, iv); err != nil {
+				return err
 			}
-			return nil
-		}}, nil
-	}}
+		}
+		return nil
+	}}, nil
 }
 
 // nwayObject is the driver's own object, without the front door's check of a
