@@ -331,6 +331,14 @@ func AddBigEndian(counter *[Block]byte, blocks uint64) {
 	binary.BigEndian.PutUint64(counter[:8], binary.BigEndian.Uint64(counter[:8])+carry)
 }
 
+// Xor sets dst to a ^ b by words: blocks that were just written in words do not
+// wait for that, as they would for a wider load.
+func Xor(dst, a, b *[Block]byte) {
+	for i := 0; i < Block; i += 8 {
+		binary.NativeEndian.PutUint64(dst[i:], binary.NativeEndian.Uint64(a[i:])^binary.NativeEndian.Uint64(b[i:]))
+	}
+}
+
 // Chain is one step of a serial chain for a group of lanes.
 type Chain uint8
 
