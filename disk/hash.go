@@ -14,6 +14,8 @@ import (
 	"golang.org/x/crypto/blake2s"
 	//lint:ignore SA1019 old volumes have it
 	"golang.org/x/crypto/ripemd160"
+
+	"github.com/seed-25a2b25a/nway/disk/internal/whirlpool"
 )
 
 // hashes are the hash functions that volumes and essiv may name.
@@ -27,6 +29,7 @@ var hashes = map[string]func() hash.Hash{
 	"sha3-512":    func() hash.Hash { return sha3.New512() },
 	"ripemd160":   ripemd160.New,
 	"blake2s-256": func() hash.Hash { h, _ := blake2s.New256(nil); return h },
+	"whirlpool":   whirlpool.New,
 	"blake2b-512": func() hash.Hash { h, _ := blake2b.New512(nil); return h },
 }
 
