@@ -2,11 +2,11 @@
 
 GO       ?= go
 ARCHES   := amd64 arm64 arm 386 s390x
-EMULATED := arm64 arm s390x amd64:Nehalem amd64:SandyBridge amd64:Haswell
+EMULATED := arm64:max arm64:cortex-a72 arm:cortex-a8 arm:cortex-a15 s390x amd64:Nehalem amd64:SandyBridge amd64:Haswell
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20000x
 
-.PHONY: all build run test matrix fmt vet staticcheck unit race fuzz emulated generate check-generate peers race-peers clean
+.PHONY: all build run test matrix fmt vet check-constant-time staticcheck unit race fuzz emulated generate check-generate peers race-peers clean
 
 all: build
 
@@ -17,7 +17,7 @@ build:
 run: build
 	@sh scripts/demo.sh bin/nway
 
-test: fmt vet check-generate staticcheck unit race fuzz emulated
+test: fmt vet check-generate check-constant-time staticcheck unit race fuzz emulated
 	@echo "all tests passed"
 
 fmt:
@@ -39,6 +39,12 @@ unit:
 
 race:
 	@sh scripts/race.sh
+
+# Reads every assembly file: nothing but lengths and counts may steer addresses and
+# branches, except in the functions that it prints with the reason.
+check-constant-time:
+	$(GO) test -count=1 -v -run 'TestAssembly|ConstantTime' ./internal/consttime ./arch/x86/...
+	$(GO) test -count=1 ./internal/consttime
 
 # Every fuzz target for a fixed number of inputs.
 fuzz:

@@ -1,0 +1,3 @@
+package serpent
+
+//go:generate go -C ../../arm64/_asm run ./serpent -arch arm -out ../../arm/serpent
