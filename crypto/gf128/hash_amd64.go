@@ -121,3 +121,14 @@ func (p *powers) polyval(by level, acc *[16]byte, blocks []byte) {
 		blocks = blocks[n:]
 	}
 }
+
+// PowersAVX512 returns what functions that hash by themselves, 32 blocks at once,
+// multiply by: H^32 to H times x, x^0 in the lowest bit of the first byte, behind
+// them the sums of their halves; or nil if the key is prepared for another form. It
+// is only to be read.
+func (k *GHASHKey) PowersAVX512() *[48][16]byte {
+	if k.by != levelVPCLMUL512 {
+		return nil
+	}
+	return &k.powers.table
+}

@@ -35,6 +35,15 @@ type Mode interface {
 	Wipe()
 }
 
+// Whole is a Mode that does whole messages by itself, without a State.
+type Whole interface {
+	Mode
+
+	// CryptMessage encrypts or decrypts src into dst, of the same length, and
+	// returns the whole tag.
+	CryptMessage(dst, nonce, src, ad []byte, decrypt bool) (tag [16]byte)
+}
+
 // State is one message after the other under one key. Its methods are called in
 // this order. Pieces are whole blocks, except for the last one of associated
 // data and the last one of text; empty pieces change nothing.
@@ -71,13 +80,17 @@ type StringState interface {
 
 // AEAD is an algapi.Incremental over a mode.
 type AEAD struct {
-	spec *Spec
-	mode Mode
-	pool sync.Pool // of *message
+	spec  *Spec
+	mode  Mode
+	whole Whole     // mode, or nil
+	pool  sync.Pool // of *message
 }
 
 // New returns the AEAD of a keyed mode.
-func New(s *Spec, m Mode) *AEAD { return &AEAD{spec: s, mode: m} }
+func New(s *Spec, m Mode) *AEAD {
+	w, _ := m.(Whole)
+	return &AEAD{spec: s, mode: m, whole: w}
+}
 
 // message is a state with memory that can be given to it without allocation.
 type message struct {
@@ -130,6 +143,15 @@ func (a *AEAD) Seal(dst, nonce, text, ad []byte) []byte {
 	must(a.spec.CheckLengths(uint64(len(ad)), uint64(len(text))))
 	ret, out := grow(dst, len(text)+a.spec.TagSize)
 	checkOverlap(out, text, ad)
+	if a.whole != nil {
+		tag := a.whole.CryptMessage(out[:len(text)], nonce, text, ad, false)
+		if to := out[len(text):]; len(to) == len(tag) { // saves a short message some of its time
+			*(*[16]byte)(to) = tag
+		} else {
+			copy(to, tag[:])
+		}
+		return ret
+	}
 	m := a.get()
 	a.begin(m, nonce, ad, len(text))
 	a.seal(m, out, text)
@@ -152,12 +174,26 @@ func (a *AEAD) Open(dst, nonce, sealed, ad []byte) ([]byte, error) {
 	}
 	ret, out := grow(dst, n)
 	checkOverlap(out, sealed, ad)
+	if a.whole != nil {
+		return a.openWhole(ret, out, nonce, sealed, ad)
+	}
 	m := a.get()
 	a.begin(m, nonce, ad, n)
 	err = a.open(m, out, sealed)
 	a.put(m)
 	if err != nil {
 		return nil, err
+	}
+	return ret, nil
+}
+
+// openWhole ends Open for a Whole. out may be sealed, whose tag is behind it.
+func (a *AEAD) openWhole(ret, out, nonce, sealed, ad []byte) ([]byte, error) {
+	n := len(out)
+	tag := a.whole.CryptMessage(out, nonce, sealed[:n], ad, true)
+	if subtle.ConstantTimeCompare(sealed[n:], tag[:a.spec.TagSize]) != 1 {
+		clear(out)
+		return nil, a.spec.authError()
 	}
 	return ret, nil
 }
@@ -251,6 +287,13 @@ func (s *Spec) textLength(sealed []byte) (int, error) {
 // CheckLengths returns an error if a message with so many bytes of associated
 // data and text is longer than the mode allows.
 func (s *Spec) CheckLengths(ad, text uint64) error {
+	if ad <= s.MaxAD && text <= s.MaxText {
+		return nil
+	}
+	return s.tooLong(ad, text)
+}
+
+func (s *Spec) tooLong(ad, text uint64) error {
 	for _, l := range []struct {
 		what   string
 		n, max uint64

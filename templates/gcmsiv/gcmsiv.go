@@ -85,7 +85,7 @@ type state struct {
 }
 
 // Begin derives the keys of a nonce (section 4).
-func (s *state) Begin(nonce []byte, _ algapi.Lengths) {
+func (s *state) Begin(nonce []byte, l algapi.Lengths) {
 	copy(s.nonce[:], nonce)
 	blocks := s.keys[:16*(2+s.keySize/8)]
 	for i := 0; i < len(blocks); i += 16 {
@@ -96,9 +96,18 @@ func (s *state) Begin(nonce []byte, _ algapi.Lengths) {
 	for i := 0; i < len(blocks); i += 16 {
 		copy(blocks[i/2:], blocks[i:i+8])
 	}
-	s.hash.SetKey((*[16]byte)(blocks))
+	s.setHashKey((*[16]byte)(blocks), l)
 	s.setKey(blocks[16 : 16+s.keySize])
 	clear(blocks)
+}
+
+// setHashKey prepares the hash for a message of these lengths, where they are known.
+func (s *state) setHashKey(h *[16]byte, l algapi.Lengths) {
+	if l.AD < 0 || l.Text < 0 {
+		s.hash.SetKey(h)
+		return
+	}
+	s.hash.SetKeyFor(h, int((l.AD+15)/16+(l.Text+15)/16+1))
 }
 
 // setKey gives the state's own cipher its key. The sizes have been tried when the

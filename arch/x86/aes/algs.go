@@ -21,6 +21,7 @@ func Algs() []algapi.Alg {
 		vaes512.alg(700, "aes", "avx2", "vaes", "avx512f"),
 		xtsAlg(),
 		ctrAlg(),
+		gcmAlg(),
 	}
 }
 

@@ -6,6 +6,7 @@
 //	aes-vaes       32, 64-byte vectors
 //	xts-aes-vaes   xts(aes) with the tweaks in registers
 //	ctr-aes-vaes   ctr(aes) with the counters in registers
+//	gcm-aes-vaes   gcm(aes), encrypted and hashed at once
 //
 // All are constant-time, key set-up included: the S-box of the key schedule is
 // the last round of AES on four copies of a word, and the keys for decryption come
@@ -49,6 +50,17 @@
 // rounds of the last batch of the one before. Without that, units of 512 bytes
 // took a quarter more time.
 //
+// # GCM
+//
+// The driver is the template over aes-vaes with a function for whole messages. It
+// hashes 32 blocks between the rounds of 32 others: the next ones in encryption,
+// the same ones in decryption, whose ciphertext is there from the start. What is
+// left at the end, of any length in bytes, is loaded and stored under a mask; the
+// mask of the tag is one more block beside it, and the block of lengths one more to
+// hash, so that a short message is one call without memory of its own, even with up
+// to 16 bytes of associated data, which the caller adds and the function multiplies.
+// The table of powers belongs to package gf128.
+//
 // # Figures
 //
 // Cycles per byte for 256-bit keys, the best of interleaved rounds on a pinned
@@ -64,9 +76,12 @@
 //	ctr-aes-vaes         6.3   1.60   0.48   0.37  0.240  0.224
 //	xts-aes-vaes        12.1   3.03   0.88   0.57  0.284  0.245
 //	  units in 16 KiB    1.2                 0.27  0.259
+//	gcm-aes-vaes        12.4    3.1   0.99   0.77  0.362  0.311
 //	CBC encryption       4.2                       3.49
 //
-// Decryption is as fast as encryption. Key set-up takes 660 cycles.
+// Decryption is as fast as encryption. Key set-up takes 540 cycles. Multiplications
+// for the hash of GCM compete with the rounds for the same two pipes: 14 cycles and
+// 6 for 64 bytes are a floor of 0.31. In layers gcm takes 0.43 at 64 KiB.
 //
 // # Tried and rejected
 //
@@ -75,6 +90,8 @@
 //     place of 6.3 and 12.1, and 0.41 for units of 512 bytes in place of 0.27.
 //   - Making the tweaks of a unit when it begins: 0.33 for units of 512 bytes. A
 //     core does not look far enough ahead to do that during the unit before.
+//   - Passing the first counter block of GCM in memory: it is written in smaller
+//     pieces than it is read, which takes 30 cycles of 230 for 64 bytes.
 //   - Moving only those tweaks on behind the last batch that a tail needs saves
 //     nothing by itself where units are long.
 package aes

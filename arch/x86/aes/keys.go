@@ -33,16 +33,20 @@ func expandKey(keys *[2]roundKeys, key []byte) (rounds int, err error) {
 		w[i] = binary.LittleEndian.Uint32(key[4*i:])
 	}
 	constant := uint32(1)
+	t, place := w[nk-1], 0 // the word before, and where in a group of nk the next one is
 	for i := nk; i < len(w); i++ {
-		t := w[i-1]
 		switch {
-		case i%nk == 0:
+		case place == 0:
 			t = subWord(t>>8|t<<24, constant)
 			constant = constant<<1 ^ constant>>7*0x11B
-		case nk == 8 && i%nk == 4:
+		case place == 4 && nk == 8:
 			t = subWord(t, 0)
 		}
-		w[i] = w[i-nk] ^ t
+		t ^= w[i-nk]
+		w[i] = t
+		if place++; place == nk {
+			place = 0
+		}
 	}
 	invertKeys(&keys[decrypt][first], &keys[encrypt][first], rounds)
 	if first > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-25a2b25a/nway/crypto/aes"
 	"github.com/seed-25a2b25a/nway/internal/cpu"
 	"github.com/seed-25a2b25a/nway/templates/ctr"
+	"github.com/seed-25a2b25a/nway/templates/gcm"
 	"github.com/seed-25a2b25a/nway/templates/xts"
 	"github.com/seed-25a2b25a/nway/testmgr"
 )
@@ -25,20 +26,20 @@ func TestSelection(t *testing.T) {
 		avx2   = sse + " avx avx2 bmi1 bmi2"
 		avx512 = " avx512f avx512cd avx512dq avx512bw avx512vl"
 	)
-	for _, row := range []struct{ features, mask, block, xts, ctr string }{
-		{sse, "", "aes-std", "xts(aes-std)", "ctr(aes-std)"},
-		{sse + " aes", "", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)"},
-		{avx2 + " aes", "", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)"},
-		{avx2 + " aes" + avx512, "", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)"},
-		{avx2 + " aes vaes", "", "aes-vaes-avx2", "xts(aes-vaes-avx2)", "ctr(aes-vaes-avx2)"},
-		{avx2 + " aes vaes avx512f", "", "aes-vaes", "xts(aes-vaes)", "ctr(aes-vaes)"},
-		{avx2 + " aes vaes" + avx512, "", "aes-vaes", "xts(aes-vaes)", "ctr-aes-vaes"},
-		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "", "aes-vaes", "xts-aes-vaes", "ctr-aes-vaes"},
-		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-avx512", "aes-vaes-avx2", "xts(aes-vaes-avx2)", "ctr(aes-vaes-avx2)"},
-		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-vaes", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)"},
-		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-avx2", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)"},
-		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-aes", "aes-std", "xts(aes-std)", "ctr(aes-std)"},
-		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-vpclmulqdq", "aes-vaes", "xts(aes-vaes)", "ctr-aes-vaes"},
+	for _, row := range []struct{ features, mask, block, xts, ctr, gcm string }{
+		{sse, "", "aes-std", "xts(aes-std)", "ctr(aes-std)", "gcm(aes-std)"},
+		{sse + " aes", "", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)", "gcm(aes-aesni)"},
+		{avx2 + " aes", "", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)", "gcm(aes-aesni)"},
+		{avx2 + " aes" + avx512, "", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)", "gcm(aes-aesni)"},
+		{avx2 + " aes vaes", "", "aes-vaes-avx2", "xts(aes-vaes-avx2)", "ctr(aes-vaes-avx2)", "gcm(aes-vaes-avx2)"},
+		{avx2 + " aes vaes avx512f", "", "aes-vaes", "xts(aes-vaes)", "ctr(aes-vaes)", "gcm(aes-vaes)"},
+		{avx2 + " aes vaes" + avx512, "", "aes-vaes", "xts(aes-vaes)", "ctr-aes-vaes", "gcm(aes-vaes)"},
+		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "", "aes-vaes", "xts-aes-vaes", "ctr-aes-vaes", "gcm-aes-vaes"},
+		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-avx512", "aes-vaes-avx2", "xts(aes-vaes-avx2)", "ctr(aes-vaes-avx2)", "gcm(aes-vaes-avx2)"},
+		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-vaes", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)", "gcm(aes-aesni)"},
+		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-avx2", "aes-aesni", "xts(aes-aesni)", "ctr(aes-aesni)", "gcm(aes-aesni)"},
+		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-aes", "aes-std", "xts(aes-std)", "ctr(aes-std)", "gcm(aes-std)"},
+		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-vpclmulqdq", "aes-vaes", "xts(aes-vaes)", "ctr-aes-vaes", "gcm(aes-vaes)"},
 	} {
 		t.Run(row.features+row.mask, func(t *testing.T) {
 			features := strings.Fields(row.features)
@@ -49,8 +50,8 @@ func TestSelection(t *testing.T) {
 			require.NoError(t, err)
 			r := algapi.NewRegistry(algapi.Options{Tester: testmgr.New(), Missing: cpu.Of(features...).Apply(m).Missing})
 			require.NoError(t, r.Register(append(aes.Algs(), Algs()...)...))
-			require.NoError(t, r.RegisterTemplate(xts.Template(), ctr.Template()))
-			for name, want := range map[string]string{"aes": row.block, "xts(aes)": row.xts, "ctr(aes)": row.ctr} {
+			require.NoError(t, r.RegisterTemplate(xts.Template(), ctr.Template(), gcm.Template()))
+			for name, want := range map[string]string{"aes": row.block, "xts(aes)": row.xts, "ctr(aes)": row.ctr, "gcm(aes)": row.gcm} {
 				a, err := r.Lookup(name, algapi.Query{})
 				require.NoError(t, err)
 				require.Equal(t, want, a.Driver)

@@ -42,6 +42,7 @@ func main() {
 		{"vaes", func(g *generator) { g.blocks(vaes512, "VAES") }},
 		{"xts", func(g *generator) { g.xts() }},
 		{"ctr", func(g *generator) { g.ctr() }},
+		{"gcm", func(g *generator) { g.gcm() }},
 	} {
 		g := &generator{build.NewContext()}
 		g.ConstraintExpr("amd64,!purego")
