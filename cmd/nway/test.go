@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +23,9 @@ import (
 func (a *app) testCommand() *cobra.Command {
 	var files []string
 	var noSkip, verbose bool
-	cmd := &cobra.Command{
+	var soak time.Duration
+	var cmd *cobra.Command
+	cmd = &cobra.Command{
 		Use:   "test [NAME...]",
 		Short: "Run exhaustive self-tests, or files of test vectors, over every driver",
 		Long: `Test every driver and every mode over it: known answers, and agreement with textbook
@@ -31,24 +37,35 @@ every driver that serves its algorithm.
 A NAME narrows the work: an algorithm, a driver, a template such as xts, or a cipher
 or its driver, which stand for everything over it.
 
+With --soak every driver is compared with the reference on random keys, lengths and
+offsets for the time given, on all cores. The first difference ends it and is printed
+with a line for --vectors that holds the right answer.
+
 The last line is always "N passed, N failed, N skipped". It counts, with --vectors,
-one for each vector and driver; without, each known answer and each comparison that
-passed, each driver that failed and each driver that this CPU cannot run.
+one for each vector and driver; with --soak, each driver; without, each known answer
+and each comparison that passed, each driver that failed and each driver that this CPU
+cannot run.
 
 Exit status 1 if anything failed, if nothing was run or skipped, and with --no-skip
 if anything was skipped.`,
 		Example: `  nway test
   nway test --verbose 'xts(serpent)'
-  nway test --vectors xts.jsonl --no-skip serpent`,
+  nway test --vectors xts.jsonl --no-skip serpent
+  nway test --soak 10m`,
 		ValidArgsFunction: a.completeNames(anyKind),
 		RunE: a.work(func(out io.Writer, args []string) error {
 			reg := a.registry()
 			t := tally{out: out, stderr: a.stderr, verbose: verbose, noSkip: noSkip}
 			c, err := choose(reg, args)
 			if err == nil {
-				if len(files) > 0 {
+				switch {
+				case len(files) > 0 && soak > 0:
+					err = usagef("--soak and --vectors exclude each other")
+				case len(files) > 0:
 					err = t.vectorFiles(reg, c, files, a.stdin)
-				} else {
+				case soak > 0:
+					t.soak(cmd.Context(), reg, chosen(reg, c), soak)
+				default:
 					t.selfTests(reg, chosen(reg, c))
 				}
 			}
@@ -58,6 +75,7 @@ if anything was skipped.`,
 	f := cmd.Flags()
 	f.StringArrayVar(&files, "vectors", nil, "run the vectors of this `file`, '-' for standard input; may be repeated")
 	f.BoolVar(&noSkip, "no-skip", false, "treat anything skipped as a failure")
+	f.DurationVar(&soak, "soak", 0, "compare with the reference on random data for this `duration`, like 10m")
 	f.BoolVarP(&verbose, "verbose", "v", false, "list every driver, and what was skipped")
 	return cmd
 }
@@ -138,6 +156,55 @@ func (t *tally) selfTests(reg *algapi.Registry, infos []algapi.Info) {
 			fmt.Fprintf(t.out, "passed: %s: %d known answers, %d checks\n", info.Driver, r.Vectors, r.Checks)
 		}
 	})
+}
+
+// soak compares drivers with the reference for a time.
+func (t *tally) soak(ctx context.Context, reg *algapi.Registry, infos []algapi.Info, d time.Duration) {
+	var subjects []algapi.Subject
+	for _, i := range infos {
+		if len(i.Missing) > 0 {
+			t.skip(i.Driver, i.Reason)
+			continue
+		}
+		s, err := reg.Subject(i.Driver)
+		if err != nil {
+			t.fail(i.Driver, err)
+			continue
+		}
+		switch s.Alg.Kind {
+		case algapi.KindCipher, algapi.KindSkcipher, algapi.KindAEAD, algapi.KindMAC:
+			subjects = append(subjects, s)
+		}
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	seed := rand.Uint64()
+	least, sum := uint64(math.MaxUint64), uint64(0)
+	lines := 0
+	err := testmgr.Soak(ctx, subjects, runtime.GOMAXPROCS(0), seed, func(driver string, n uint64) {
+		least, sum, lines = min(least, n), sum+n, lines+1
+		if n > 0 {
+			t.passed++
+		} else {
+			t.skip(driver, "there was no time for it")
+		}
+		fmt.Fprintf(t.out, "%-40s %10.1f MB compared\n", driver, float64(n)/1e6)
+	})
+	if lines > 0 {
+		fmt.Fprintf(t.out, "%d drivers, %.1f MB in all, at least %.1f MB each\n", lines, float64(sum)/1e6, float64(least)/1e6)
+	}
+	var diff *testmgr.Difference
+	switch {
+	case errors.As(err, &diff):
+		t.passed--
+		t.fail(diff.Driver, errors.New(diff.What))
+		fmt.Fprintln(t.out, diff.Vector)
+	case err != nil:
+		t.fail("soak", err)
+	}
 }
 
 // inOrder runs work for 0..n-1 on all cores, and done with the results in order.
