@@ -4,14 +4,15 @@ GO       ?= go
 ARCHES   := amd64 arm64 arm 386 s390x
 EMULATED := arm64:max arm64:cortex-a72 arm:cortex-a8 arm:cortex-a15 s390x amd64:Nehalem amd64:SandyBridge amd64:Haswell
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
 FUZZTIME ?= 20000x
 
-.PHONY: all build run test matrix fmt vet check-constant-time staticcheck unit race fuzz emulated generate check-generate peers race-peers clean
+.PHONY: all build run test matrix fmt vet check-constant-time staticcheck unit race fuzz emulated generate check-generate peers race-peers reproducible supply-chain clean
 
 all: build
 
 build:
-	$(GO) build -o bin/nway ./cmd/nway
+	$(GO) build -trimpath -o bin/nway ./cmd/nway
 
 # The main job: self-tests, a real file there and back, a short speed table.
 run: build
@@ -34,7 +35,11 @@ vet:
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...
 
+# Other programs read the disk images made here, where they can be had.
 unit:
+	@. scripts/ensure.sh; for p in cryptsetup:cryptsetup-bin qemu-img:qemu-utils; do \
+		ensure $${p%:*} $${p#*:} || not_run "tests with $${p%:*}" || exit 1; \
+	done
 	$(GO) test ./...
 
 race:
@@ -70,6 +75,16 @@ check-generate:
 # their C headers, see tcrypt/_peers/README.md.
 peers:
 	@sh tcrypt/_peers/build.sh bin/nway-peers
+
+# Two builds of the program in different folders are the same bytes.
+reproducible:
+	@sh scripts/reproducible.sh
+
+# Known vulnerabilities of dependencies, their checksums and licences.
+supply-chain:
+	$(GO) mod verify
+	@sh scripts/licences.sh
+	$(GO) run $(GOVULNCHECK) ./... # needs the vulnerability database of the Go project
 
 # Races them: every contest, and the ratios that are promised.
 race-peers:
