@@ -258,7 +258,7 @@ func Create(base ReadWriterAt, size int64, s Secret, o CreateOptions) (*Volume, 
 	if err := o.resolve(); err != nil {
 		return nil, err
 	}
-	passphrase, err := s.passphrase()
+	passphrase, err := s.newPassphrase()
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,14 @@ type KeyOptions struct {
 	PBKDF  PBKDF
 	Slot   int // AnySlot or the number of a free one
 	Limits Limits
+	Before func() error // is called before the first write, when all else is known to be right
+}
+
+func (o *KeyOptions) before() error {
+	if o.Before == nil {
+		return nil
+	}
+	return o.Before()
 }
 
 // editor changes the key slots of a header. After any of its writes, also one that
@@ -27,7 +35,7 @@ type KeyOptions struct {
 // removed opens as before.
 type editor interface {
 	unlock(s Secret, only int, l Limits) (*slot, []byte, error)
-	used() ([]int, error)
+	used() ([]slot, error) // the slots that hold the key of the data, or may
 	// add makes a slot whose key material is kept like that of another.
 	add(volumeKey, passphrase []byte, o KeyOptions, like *slot) (int, error)
 	remove(slot int) error
@@ -60,7 +68,7 @@ func AddKey(base ReadWriterAt, size int64, old, fresh Secret, o KeyOptions) (int
 
 func addKey(base ReadWriterAt, size int64, old, fresh Secret, o KeyOptions) (added, opened int, e editor, err error) {
 	o.Limits = o.Limits.withDefaults()
-	passphrase, err := fresh.passphrase()
+	passphrase, err := fresh.newPassphrase()
 	if err != nil {
 		return 0, 0, nil, err
 	}
@@ -87,9 +95,10 @@ func ChangeKey(base ReadWriterAt, size int64, old, fresh Secret, o KeyOptions) (
 }
 
 // RemoveKey removes a key slot, whose key material it overwrites, and returns its
-// number: the slot that s opens, or, if slot is not AnySlot, that one, and s must
+// number: the slot that s opens, or, if o.Slot is not AnySlot, that one, and s must
 // open another. The last slot is not removed.
-func RemoveKey(base ReadWriterAt, size int64, s Secret, slot int, l Limits) (int, error) {
+func RemoveKey(base ReadWriterAt, size int64, s Secret, o KeyOptions) (int, error) {
+	n := o.Slot
 	e, err := newEditor(base, size)
 	if err != nil {
 		return 0, err
@@ -98,24 +107,28 @@ func RemoveKey(base ReadWriterAt, size int64, s Secret, slot int, l Limits) (int
 	if err != nil {
 		return 0, err
 	}
-	if slot >= 0 && !slices.Contains(used, slot) {
-		return 0, fmt.Errorf("disk: key slot %d is not in use", slot)
+	if n >= 0 && !slices.ContainsFunc(used, func(s slot) bool { return s.number == n }) {
+		return 0, fmt.Errorf("disk: key slot %d is not in use", n)
 	}
-	sl, key, err := e.unlock(s, AnySlot, l.withDefaults())
+	sl, key, err := e.unlock(s, AnySlot, o.Limits.withDefaults())
 	if err != nil {
 		return 0, err
 	}
 	clear(key)
 	switch {
-	case slot == AnySlot:
-		slot = sl.number
-	case slot == sl.number:
-		return 0, fmt.Errorf("disk: the passphrase opens key slot %d, which is to be removed; accepted is one that opens another slot", slot)
+	case n == AnySlot:
+		n = sl.number
+	case n == sl.number:
+		return 0, fmt.Errorf("disk: the passphrase opens key slot %d, which is to be removed; accepted is one that opens another slot", n)
 	}
-	if len(used) < 2 {
-		return 0, fmt.Errorf("disk: key slot %d is the last one; without it nothing would open the volume", slot)
+	good := func(s slot) bool { return s.number != n && (s.problem == nil || errors.Is(s.problem, ErrLimit)) }
+	if !slices.ContainsFunc(used, good) {
+		return 0, fmt.Errorf("disk: key slot %d is the last one that is good; without it nothing would open the volume", n)
 	}
-	return slot, e.remove(slot)
+	if err := o.before(); err != nil {
+		return 0, err
+	}
+	return n, e.remove(n)
 }
 
 type luks1Editor struct {
@@ -128,15 +141,7 @@ func (e *luks1Editor) unlock(s Secret, only int, l Limits) (*slot, []byte, error
 	return e.h.unlock(e.base, e.size, s, only, l)
 }
 
-func (e *luks1Editor) used() ([]int, error) {
-	var l []int
-	for i, s := range e.h.slots {
-		if s.active != luks1Inactive {
-			l = append(l, i)
-		}
-	}
-	return l, nil
-}
+func (e *luks1Editor) used() ([]slot, error) { return e.h.inUse(e.size, Limits{}.withDefaults()), nil }
 
 func (e *luks1Editor) add(volumeKey, passphrase []byte, o KeyOptions, _ *slot) (int, error) {
 	if t := o.PBKDF.Type; t != "" && t != "pbkdf2" {
@@ -165,6 +170,9 @@ func (e *luks1Editor) add(volumeKey, passphrase []byte, o KeyOptions, _ *slot) (
 	}
 	material, err := makeMaterial(&k, &area, passphrase, volumeKey)
 	if err != nil {
+		return 0, err
+	}
+	if err := o.before(); err != nil {
 		return 0, err
 	}
 	// First the material, then what describes it, and last that it is there.
@@ -265,17 +273,12 @@ func (e *luks2Editor) digest() (*luks2Digest, int, error) {
 	return e.h.digest(segment)
 }
 
-// used returns the slots that hold the key of the data.
-func (e *luks2Editor) used() ([]int, error) {
+func (e *luks2Editor) used() ([]slot, error) {
 	d, _, err := e.digest()
 	if err != nil {
 		return nil, err
 	}
-	numbers, err := e.h.meta.Keyslots.numbers()
-	if err != nil {
-		return nil, fmt.Errorf("disk: LUKS2 header: key slots: %w: %w", err, ErrHeader)
-	}
-	return slices.DeleteFunc(numbers, func(n int) bool { return !d.Keyslots.has(n) }), nil
+	return e.h.slots(d, e.size, Limits{}.withDefaults())
 }
 
 type span struct{ from, to int64 }
@@ -337,19 +340,16 @@ func (e *luks2Editor) heal() error {
 	if e.h.intact {
 		return nil
 	}
-	// The good one stays as it is until the other is good as well.
-	offs := []int64{0, e.h.size}
-	if good, err := readLUKS2Copy(e.base, e.size, 0, luksMagic); err == nil && good.seq == e.h.seq {
-		slices.Reverse(offs)
+	off := e.h.size // of the copy that was not read
+	if e.h.second {
+		off = 0
 	}
-	for _, off := range offs {
-		b, err := e.h.copyAt(off)
-		if err != nil {
-			return err
-		}
-		if err := write(e.base, b, off); err != nil {
-			return err
-		}
+	b, err := e.h.copyAt(off)
+	if err != nil {
+		return err
+	}
+	if err := write(e.base, b, off); err != nil {
+		return err
 	}
 	e.h.intact, e.h.damage = true, nil
 	return nil
@@ -447,6 +447,9 @@ func (e *luks2Editor) add(volumeKey, passphrase []byte, o KeyOptions, like *slot
 	}
 	material, err := makeMaterial(&k, &area, passphrase, volumeKey)
 	if err != nil {
+		return 0, err
+	}
+	if err := o.before(); err != nil {
 		return 0, err
 	}
 	if err := e.heal(); err != nil {
@@ -577,14 +580,14 @@ func RestoreHeader(base ReadWriterAt, size int64, backup io.ReaderAt, backupSize
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
+	if _, at, old, err := headerLength(base, size); err == nil && (old != format || at != start) {
+		return fmt.Errorf("disk: the backup is of %s with data at %d, the image of %s with data at %d", format, start, old, at)
+	}
 	if start > 0 && n > start {
 		return fmt.Errorf("disk: backup of %d bytes for data at %d: %w", n, start, ErrHeader)
 	}
 	if n > size || start > size {
 		return fmt.Errorf("disk: backup of %d bytes for data at %d, the image has %d: %w", n, start, size, ErrTruncated)
-	}
-	if _, at, old, err := headerLength(base, size); err == nil && (old != format || at != start) {
-		return fmt.Errorf("disk: the backup is of %s with data at %d, the image of %s with data at %d", format, start, old, at)
 	}
 	// The key material first, then what says where it is.
 	first := int64(luks2Binary)

@@ -229,6 +229,15 @@ func (s *Secret) passphrase() ([]byte, error) {
 	return s.Keyfiles[0], nil
 }
 
+// newPassphrase is passphrase for a slot that is to be made.
+func (s *Secret) newPassphrase() ([]byte, error) {
+	b, err := s.passphrase()
+	if err == nil && len(b) == 0 {
+		err = errors.New("disk: the new passphrase is empty")
+	}
+	return b, err
+}
+
 // dataArea places the data of a header in an image of size bytes; want is
 // its size, negative for what is there.
 func dataArea(start, want, size int64, sector int) (Area, error) {

@@ -236,7 +236,7 @@ func inspectLUKS1(header io.ReaderAt, headerSize, size int64) (Info, error) {
 		SectorSize: MinSectorSize, Start: int64(h.payload) * MinSectorSize, Size: -1,
 	}
 	i.describe(h.inUse(headerSize, Limits{}.withDefaults()))
-	i.place(-1, size, h.payload == 0)
+	i.place(-1, size)
 	return i, nil
 }
 
@@ -255,8 +255,8 @@ func (i *Info) describe(slots []slot) {
 }
 
 // place fills in the size of the data.
-func (i *Info) place(want, size int64, elsewhere bool) {
-	if size < 0 || elsewhere {
+func (i *Info) place(want, size int64) {
+	if size < 0 {
 		return
 	}
 	a, err := dataArea(i.Start, want, size, i.SectorSize)

@@ -38,6 +38,7 @@ type luks2 struct {
 	meta      luks2JSON
 	damage    []string // what is wrong with the copies
 	intact    bool     // both copies are there and are the same
+	second    bool     // this is the second copy
 }
 
 type luks2JSON struct {
@@ -310,7 +311,7 @@ func parseLUKS2(b []byte, off int64, magic string) (*luks2, error) {
 	if n != int64(len(b)) {
 		return nil, fmt.Errorf("disk: LUKS2 header of %d bytes, %d are there: %w", n, len(b), ErrTruncated)
 	}
-	h := &luks2{size: n, seq: binary.BigEndian.Uint64(b[16:])}
+	h := &luks2{size: n, seq: binary.BigEndian.Uint64(b[16:]), second: off > 0}
 	h.label, _ = text(b[24:72])
 	h.uuid, _ = text(b[168:208])
 	h.subsystem, _ = text(b[208:256])
@@ -608,6 +609,6 @@ func inspectLUKS2(header io.ReaderAt, headerSize, size int64) (Info, error) {
 		i.Damage = append(i.Damage, err.Error())
 		return i, nil
 	}
-	i.place(want, size, seg.Offset == 0)
+	i.place(want, size)
 	return i, nil
 }

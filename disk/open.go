@@ -216,7 +216,11 @@ func Open(base io.ReaderAt, size int64, s Secret, o OpenOptions) (*Volume, error
 // Inspect tells about a volume what its header says openly. Of formats whose
 // headers are encrypted it tells nothing, and the error matches ErrFormat.
 func Inspect(base io.ReaderAt, size int64) (Info, error) {
-	return InspectHeader(base, size, size)
+	i, err := InspectHeader(base, size, size)
+	if i.Start == 0 {
+		i.Size = -1 // the data are in another file
+	}
+	return i, err
 }
 
 // InspectHeader is Inspect for a header of headerSize bytes in a file of its own;

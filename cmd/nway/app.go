@@ -122,6 +122,7 @@ understood; 128 and the signal's number after a signal.`,
   head -c 32 /dev/urandom > data.key
   nway enc -a 'ctr(serpent)' --key-file data.key --random-iv -i plain -o secret
   nway dec -a 'ctr(serpent)' --key-file data.key --random-iv -i secret -o plain
+  nway disk decrypt disk.img -o plain.img
   nway speed 'xts(aes)' --sizes 512,4096`,
 		Version:       version(),
 		SilenceErrors: true,

@@ -56,7 +56,7 @@ func (a *app) diskCommand() *cobra.Command {
 			return usagef("a command of disk is missing; there are %s", strings.Join(l, ", "))
 		},
 	}
-	cmd.AddCommand(a.diskInfoCommand(), a.diskDecryptCommand())
+	cmd.AddCommand(a.diskInfoCommand(), a.diskDecryptCommand(), a.diskEncryptCommand(), a.diskPasswdCommand(), a.diskBackupCommand(), a.diskRestoreCommand())
 	return cmd
 }
 
@@ -446,7 +446,12 @@ func (a *app) diskInfo(out io.Writer, d *diskFlags) error {
 		}
 		defer header.Close()
 	}
-	i, err := disk.InspectHeader(header, header.size, img.size)
+	var i disk.Info
+	if d.header == "" {
+		i, err = disk.Inspect(img, img.size)
+	} else {
+		i, err = disk.InspectHeader(header, header.size, img.size)
+	}
 	if err != nil {
 		return err
 	}
