@@ -18,4 +18,7 @@
 // [Create] makes volumes of LUKS, and [AddKey], [ChangeKey] and [RemoveKey] change
 // their key slots, so that the volume opens wherever one of their writes may be the
 // last. [BackupHeader] and [RestoreHeader] keep headers.
+//
+// Writing into the outer volume of TrueCrypt or VeraCrypt can destroy a hidden one
+// inside of it: nothing here protects that.
 package disk
