@@ -582,10 +582,10 @@ func (c *check) aeadNonce(x cipher.AEAD) error {
 		}
 		nonce := make([]byte, n)
 		if _, err := x.Open(nil, nonce, make([]byte, 40), nil); !errors.Is(err, algapi.ErrIVSize) {
-			return fmt.Errorf("Open with a nonce of %d bytes: %w", n, cmpErr(err))
+			return fmt.Errorf("a nonce of %d bytes for Open: %w", n, cmpErr(err))
 		}
 		if !panics(func() { x.Seal(nil, nonce, make([]byte, 40), nil) }) {
-			return fmt.Errorf("Seal takes a nonce of %d bytes", n)
+			return fmt.Errorf("a nonce of %d bytes is taken by Seal", n)
 		}
 		c.rep.Checks++
 	}

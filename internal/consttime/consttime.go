@@ -184,9 +184,8 @@ var (
 )
 
 func parse(text string) (instr, error) {
-	op, rest, _ := strings.Cut(text, " ")
-	op, _, _ = strings.Cut(op, "\t")
-	rest = strings.TrimSpace(strings.TrimPrefix(text, op))
+	op := strings.Fields(text)[0]
+	rest := strings.TrimSpace(strings.TrimPrefix(text, op))
 	in := instr{text: strings.Join(strings.Fields(text), " "), op: op}
 	if branches.MatchString(op) && !strings.ContainsAny(rest, "(") {
 		if _, _, isRegister := parseRegister(rest); !isRegister {

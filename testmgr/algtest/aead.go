@@ -616,7 +616,7 @@ func (b *box) wrongNonces() error {
 		}
 		mem, nonce := b.bytes(200), b.bytes(n)
 		if err := mustPanic(mem, func() { b.x.Seal(mem[:0], nonce, l.text, l.ad) }); err != nil {
-			return fmt.Errorf("Seal with a nonce of %d bytes: %w", n, err)
+			return fmt.Errorf("a nonce of %d bytes for Seal: %w", n, err)
 		}
 		before := bytes.Clone(mem)
 		out, err := b.x.Open(mem[:0], nonce, l.sealed, l.ad)
@@ -630,7 +630,7 @@ func (b *box) wrongNonces() error {
 		default:
 			continue
 		}
-		return fmt.Errorf("Open with a nonce of %d bytes: %w", n, err)
+		return fmt.Errorf("a nonce of %d bytes for Open: %w", n, err)
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (b *box) sealPieces(i algapi.Incremental, l *letter, inPlace bool) error {
 		return errors.New("wrong tag")
 	}
 	if _, err := s.Tag(); !errors.Is(err, algapi.ErrSequence) {
-		return fmt.Errorf("Tag after Close: %w", orAccepted(err))
+		return fmt.Errorf("a Tag after Close: %w", orAccepted(err))
 	}
 	return b.usedUp(s.AD, s.Scan, s.Text, func() error { _, _, err := s.Close(nil); return err })
 }
