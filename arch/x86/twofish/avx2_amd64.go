@@ -32,6 +32,20 @@ func encryptAVX2x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre 
 //go:noescape
 func decryptAVX2x32(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 
+// encryptAVX2x4 encrypts batches of 4 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added. There must be at least one batch.
+//
+//go:noescape
+func encryptAVX2x4(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
+
+// decryptAVX2x4 decrypts batches of 4 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added. There must be at least one batch.
+//
+//go:noescape
+func decryptAVX2x4(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
+
 // permuteAVX2 adds key to each byte of 32*vectors bytes and sends it through q0 or
 // q1, without reading memory at places that depend on it.
 //

@@ -24,7 +24,43 @@ DATA treeConstants<>+128(SB)/8, $0x6969696969696969
 DATA treeConstants<>+136(SB)/8, $0x6969696969696969
 DATA treeConstants<>+144(SB)/8, $0x6969696969696969
 DATA treeConstants<>+152(SB)/8, $0x6969696969696969
-GLOBL treeConstants<>(SB), RODATA|NOPTR, $160
+DATA treeConstants<>+160(SB)/8, $0x0000000000000000
+DATA treeConstants<>+168(SB)/8, $0x0000000000000000
+DATA treeConstants<>+176(SB)/8, $0x8080808080808080
+DATA treeConstants<>+184(SB)/8, $0x8080808080808080
+DATA treeConstants<>+192(SB)/8, $0xff00ff00ff00ff00
+DATA treeConstants<>+200(SB)/8, $0xff00ff00ff00ff00
+DATA treeConstants<>+208(SB)/8, $0xff00ff00ff00ff00
+DATA treeConstants<>+216(SB)/8, $0xff00ff00ff00ff00
+DATA treeConstants<>+224(SB)/8, $0x00ffff0000ffff00
+DATA treeConstants<>+232(SB)/8, $0x00ffff0000ffff00
+DATA treeConstants<>+240(SB)/8, $0x00ffff0000ffff00
+DATA treeConstants<>+248(SB)/8, $0x00ffff0000ffff00
+DATA treeConstants<>+256(SB)/8, $0x000000ff000000ff
+DATA treeConstants<>+264(SB)/8, $0x000000ff000000ff
+DATA treeConstants<>+272(SB)/8, $0x000000ff000000ff
+DATA treeConstants<>+280(SB)/8, $0x000000ff000000ff
+DATA treeConstants<>+288(SB)/8, $0x0000ff000000ff00
+DATA treeConstants<>+296(SB)/8, $0x0000ff000000ff00
+DATA treeConstants<>+304(SB)/8, $0x0000ff000000ff00
+DATA treeConstants<>+312(SB)/8, $0x0000ff000000ff00
+DATA treeConstants<>+320(SB)/8, $0x0605040702010003
+DATA treeConstants<>+328(SB)/8, $0x0e0d0c0f0a09080b
+DATA treeConstants<>+336(SB)/8, $0x0605040702010003
+DATA treeConstants<>+344(SB)/8, $0x0e0d0c0f0a09080b
+DATA treeConstants<>+352(SB)/8, $0x0504070601000302
+DATA treeConstants<>+360(SB)/8, $0x0d0c0f0e09080b0a
+DATA treeConstants<>+368(SB)/8, $0x0504070601000302
+DATA treeConstants<>+376(SB)/8, $0x0d0c0f0e09080b0a
+DATA treeConstants<>+384(SB)/8, $0x0407060500030201
+DATA treeConstants<>+392(SB)/8, $0x0c0f0e0d080b0a09
+DATA treeConstants<>+400(SB)/8, $0x0407060500030201
+DATA treeConstants<>+408(SB)/8, $0x0c0f0e0d080b0a09
+DATA treeConstants<>+416(SB)/8, $0x0405060700010203
+DATA treeConstants<>+424(SB)/8, $0x0c0d0e0f08090a0b
+DATA treeConstants<>+432(SB)/8, $0x0405060700010203
+DATA treeConstants<>+440(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL treeConstants<>(SB), RODATA|NOPTR, $448
 
 // func encryptAVX2x16(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
 // Requires: AVX, AVX2
@@ -7659,6 +7695,950 @@ none10:
 	VMOVDQU Y0, 800(R8)
 	VMOVDQU Y0, 832(R8)
 	VMOVDQU Y0, 864(R8)
+	VZEROUPPER
+	RET
+
+// func encryptAVX2x4(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
+// Requires: AVX, AVX2
+TEXT ·encryptAVX2x4(SB), $0-56
+	// Registers: AX, R11, R12, R13 the four boxes, BX subkeys, R10 and CX subkeys and double rounds of the loop; DI
+	// constants; SI src, R14 dst, DX pre, R8 post, R9 batches left. Y12 to Y15 are the words of the state, each one in both
+	// halves of a vector. All are clobbered, and so are all vector registers.
+	MOVQ k+8(FP), BX
+	MOVQ boxes+0(FP), R13
+	LEAQ 128(R13), AX
+	LEAQ 384(R13), R11
+	LEAQ 640(R13), R12
+	LEAQ 896(R13), R13
+	MOVQ dst+16(FP), R14
+	MOVQ src+24(FP), SI
+	MOVQ pre+32(FP), DX
+	MOVQ post+40(FP), R8
+	MOVQ batches+48(FP), R9
+	LEAQ treeConstants<>+0(SB), DI
+
+next:
+	VMOVDQU (SI), X0
+	VMOVDQU 16(SI), X1
+	VMOVDQU 32(SI), X2
+	VMOVDQU 48(SI), X3
+	TESTQ   DX, DX
+	JZ      none1
+	VPXOR   (DX), X0, X0
+	VPXOR   16(DX), X1, X1
+	VPXOR   32(DX), X2, X2
+	VPXOR   48(DX), X3, X3
+
+none1:
+	VINSERTI128  $0x01, X0, Y0, Y4
+	VINSERTI128  $0x01, X1, Y1, Y5
+	VINSERTI128  $0x01, X2, Y2, Y6
+	VINSERTI128  $0x01, X3, Y3, Y7
+	VPUNPCKLDQ   Y5, Y4, Y8
+	VPUNPCKLDQ   Y7, Y6, Y9
+	VPUNPCKLQDQ  Y9, Y8, Y10
+	VPUNPCKHQDQ  Y9, Y8, Y11
+	VPUNPCKHDQ   Y5, Y4, Y0
+	VPUNPCKHDQ   Y7, Y6, Y1
+	VPUNPCKLQDQ  Y1, Y0, Y2
+	VPUNPCKHQDQ  Y1, Y0, Y3
+	VPBROADCASTD (BX), Y8
+	VPXOR        Y8, Y10, Y9
+	VMOVDQA      Y9, Y15
+	VPBROADCASTD 4(BX), Y4
+	VPXOR        Y4, Y11, Y5
+	VMOVDQA      Y5, Y14
+	VPBROADCASTD 8(BX), Y6
+	VPXOR        Y6, Y2, Y7
+	VMOVDQA      Y7, Y13
+	VPBROADCASTD 12(BX), Y0
+	VPXOR        Y0, Y3, Y1
+	VMOVDQA      Y1, Y12
+	LEAQ         32(BX), R10
+	MOVL         $0x00000008, CX
+
+rounds:
+	VMOVDQU      192(DI), Y0
+	VPBLENDVB    Y0, Y14, Y15, Y1
+	VPADDB       Y1, Y1, Y2
+	VPADDB       Y2, Y2, Y3
+	VPADDB       Y3, Y3, Y4
+	VPANDN       160(DI), Y4, Y5
+	VPAND        64(DI), Y1, Y6
+	VPOR         Y5, Y6, Y7
+	VPXOR        96(DI), Y6, Y8
+	VPOR         Y5, Y8, Y9
+	VMOVDQU      -128(AX), Y10
+	VPSHUFB      Y7, Y10, Y11
+	VMOVDQU      (AX), Y0
+	VPSHUFB      Y9, Y0, Y4
+	VPXOR        Y4, Y11, Y1
+	VMOVDQU      -96(AX), Y6
+	VPSHUFB      Y7, Y6, Y8
+	VMOVDQU      32(AX), Y5
+	VPSHUFB      Y9, Y5, Y10
+	VPXOR        Y10, Y8, Y0
+	VPBLENDVB    Y3, Y0, Y1, Y11
+	VMOVDQU      -64(AX), Y4
+	VPSHUFB      Y7, Y4, Y6
+	VMOVDQU      64(AX), Y5
+	VPSHUFB      Y9, Y5, Y8
+	VPXOR        Y8, Y6, Y10
+	VMOVDQU      -32(AX), Y1
+	VPSHUFB      Y7, Y1, Y0
+	VMOVDQU      96(AX), Y4
+	VPSHUFB      Y9, Y4, Y5
+	VPXOR        Y5, Y0, Y6
+	VPBLENDVB    Y3, Y6, Y10, Y8
+	VPBLENDVB    Y2, Y8, Y11, Y1
+	VMOVDQU      -128(R12), Y4
+	VPSHUFB      Y7, Y4, Y0
+	VMOVDQU      (R12), Y5
+	VPSHUFB      Y9, Y5, Y10
+	VPXOR        Y10, Y0, Y6
+	VMOVDQU      -96(R12), Y11
+	VPSHUFB      Y7, Y11, Y8
+	VMOVDQU      32(R12), Y4
+	VPSHUFB      Y9, Y4, Y5
+	VPXOR        Y5, Y8, Y0
+	VPBLENDVB    Y3, Y0, Y6, Y10
+	VMOVDQU      -64(R12), Y11
+	VPSHUFB      Y7, Y11, Y4
+	VMOVDQU      64(R12), Y8
+	VPSHUFB      Y9, Y8, Y5
+	VPXOR        Y5, Y4, Y6
+	VMOVDQU      -32(R12), Y0
+	VPSHUFB      Y7, Y0, Y11
+	VMOVDQU      96(R12), Y8
+	VPSHUFB      Y9, Y8, Y4
+	VPXOR        Y4, Y11, Y5
+	VPBLENDVB    Y3, Y5, Y6, Y0
+	VPBLENDVB    Y2, Y0, Y10, Y7
+	VMOVDQU      224(DI), Y8
+	VPBLENDVB    Y8, Y7, Y1, Y9
+	VPERM2I128   $0x01, Y9, Y9, Y11
+	VPXOR        Y11, Y9, Y4
+	VMOVDQU      192(DI), Y3
+	VPBLENDVB    Y3, Y15, Y14, Y6
+	VPADDB       Y6, Y6, Y5
+	VPADDB       Y5, Y5, Y2
+	VPADDB       Y2, Y2, Y10
+	VPANDN       160(DI), Y10, Y0
+	VPAND        64(DI), Y6, Y8
+	VPOR         Y0, Y8, Y1
+	VPXOR        96(DI), Y8, Y7
+	VPOR         Y0, Y7, Y9
+	VMOVDQU      -128(R11), Y11
+	VPSHUFB      Y1, Y11, Y3
+	VMOVDQU      (R11), Y10
+	VPSHUFB      Y9, Y10, Y6
+	VPXOR        Y6, Y3, Y8
+	VMOVDQU      -96(R11), Y7
+	VPSHUFB      Y1, Y7, Y0
+	VMOVDQU      32(R11), Y11
+	VPSHUFB      Y9, Y11, Y10
+	VPXOR        Y10, Y0, Y3
+	VPBLENDVB    Y2, Y3, Y8, Y6
+	VMOVDQU      -64(R11), Y7
+	VPSHUFB      Y1, Y7, Y11
+	VMOVDQU      64(R11), Y0
+	VPSHUFB      Y9, Y0, Y10
+	VPXOR        Y10, Y11, Y8
+	VMOVDQU      -32(R11), Y3
+	VPSHUFB      Y1, Y3, Y7
+	VMOVDQU      96(R11), Y0
+	VPSHUFB      Y9, Y0, Y11
+	VPXOR        Y11, Y7, Y10
+	VPBLENDVB    Y2, Y10, Y8, Y3
+	VPBLENDVB    Y5, Y3, Y6, Y0
+	VMOVDQU      -128(R13), Y7
+	VPSHUFB      Y1, Y7, Y11
+	VMOVDQU      (R13), Y8
+	VPSHUFB      Y9, Y8, Y10
+	VPXOR        Y10, Y11, Y6
+	VMOVDQU      -96(R13), Y3
+	VPSHUFB      Y1, Y3, Y7
+	VMOVDQU      32(R13), Y8
+	VPSHUFB      Y9, Y8, Y11
+	VPXOR        Y11, Y7, Y10
+	VPBLENDVB    Y2, Y10, Y6, Y3
+	VMOVDQU      -64(R13), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VMOVDQU      64(R13), Y11
+	VPSHUFB      Y9, Y11, Y6
+	VPXOR        Y6, Y7, Y10
+	VMOVDQU      -32(R13), Y8
+	VPSHUFB      Y1, Y8, Y11
+	VMOVDQU      96(R13), Y7
+	VPSHUFB      Y9, Y7, Y6
+	VPXOR        Y6, Y11, Y8
+	VPBLENDVB    Y2, Y8, Y10, Y1
+	VPBLENDVB    Y5, Y1, Y3, Y7
+	VPBLENDW     $0xaa, Y7, Y0, Y9
+	VPERM2I128   $0x01, Y9, Y9, Y11
+	VPXOR        Y11, Y9, Y6
+	VPSHUFB      352(DI), Y4, Y2
+	VPSHUFB      320(DI), Y6, Y10
+	VPSHUFB      384(DI), Y6, Y8
+	VPXOR        Y2, Y4, Y5
+	VPXOR        Y8, Y10, Y3
+	VPXOR        Y3, Y5, Y1
+	VPADDB       Y1, Y1, Y0
+	VPXOR        128(DI), Y0, Y7
+	VPBLENDVB    Y1, Y7, Y0, Y9
+	VPADDB       Y9, Y9, Y11
+	VPXOR        128(DI), Y11, Y3
+	VPBLENDVB    Y9, Y3, Y11, Y0
+	VPXOR        Y0, Y1, Y7
+	VPXOR        Y8, Y4, Y9
+	VPAND        256(DI), Y9, Y11
+	VPXOR        Y10, Y2, Y3
+	VPAND        288(DI), Y3, Y1
+	VPXOR        Y1, Y11, Y0
+	VPXOR        Y0, Y5, Y9
+	VPADDB       Y9, Y9, Y10
+	VPXOR        128(DI), Y10, Y3
+	VPBLENDVB    Y9, Y3, Y10, Y11
+	VPSHUFB      416(DI), Y6, Y1
+	VPXOR        Y1, Y11, Y5
+	VPXOR        Y7, Y5, Y0
+	VPAND        224(DI), Y2, Y9
+	VPXOR        Y9, Y8, Y10
+	VPADDB       Y10, Y10, Y3
+	VPXOR        128(DI), Y3, Y6
+	VPBLENDVB    Y10, Y6, Y3, Y11
+	VPXOR        Y4, Y11, Y1
+	VPXOR        Y7, Y1, Y5
+	VPSHUFB      320(DI), Y0, Y2
+	VMOVDQU      192(DI), Y8
+	VPBLENDVB    Y8, Y2, Y5, Y9
+	VPSHUFB      320(DI), Y5, Y10
+	VMOVDQU      192(DI), Y3
+	VPBLENDVB    Y3, Y0, Y10, Y6
+	VPADDD       Y6, Y9, Y11
+	VPBROADCASTD (R10), Y4
+	VPADDD       Y4, Y11, Y1
+	VPBROADCASTD 4(R10), Y7
+	VPADDD       Y7, Y6, Y8
+	VPADDD       Y8, Y11, Y2
+	VPSLLD       $0x01, Y12, Y5
+	VPSRLD       $0x1f, Y12, Y3
+	VPOR         Y3, Y5, Y10
+	VPXOR        Y2, Y10, Y0
+	VMOVDQA      Y0, Y12
+	VPXOR        Y1, Y13, Y9
+	VPSLLD       $0x1f, Y9, Y4
+	VPSRLD       $0x01, Y9, Y6
+	VPOR         Y6, Y4, Y7
+	VMOVDQA      Y7, Y13
+	VMOVDQU      192(DI), Y11
+	VPBLENDVB    Y11, Y12, Y13, Y8
+	VPADDB       Y8, Y8, Y5
+	VPADDB       Y5, Y5, Y3
+	VPADDB       Y3, Y3, Y10
+	VPANDN       160(DI), Y10, Y2
+	VPAND        64(DI), Y8, Y0
+	VPOR         Y2, Y0, Y1
+	VPXOR        96(DI), Y0, Y9
+	VPOR         Y2, Y9, Y4
+	VMOVDQU      -128(AX), Y6
+	VPSHUFB      Y1, Y6, Y7
+	VMOVDQU      (AX), Y11
+	VPSHUFB      Y4, Y11, Y10
+	VPXOR        Y10, Y7, Y8
+	VMOVDQU      -96(AX), Y0
+	VPSHUFB      Y1, Y0, Y9
+	VMOVDQU      32(AX), Y2
+	VPSHUFB      Y4, Y2, Y6
+	VPXOR        Y6, Y9, Y11
+	VPBLENDVB    Y3, Y11, Y8, Y7
+	VMOVDQU      -64(AX), Y10
+	VPSHUFB      Y1, Y10, Y0
+	VMOVDQU      64(AX), Y2
+	VPSHUFB      Y4, Y2, Y9
+	VPXOR        Y9, Y0, Y6
+	VMOVDQU      -32(AX), Y8
+	VPSHUFB      Y1, Y8, Y11
+	VMOVDQU      96(AX), Y10
+	VPSHUFB      Y4, Y10, Y2
+	VPXOR        Y2, Y11, Y0
+	VPBLENDVB    Y3, Y0, Y6, Y9
+	VPBLENDVB    Y5, Y9, Y7, Y8
+	VMOVDQU      -128(R12), Y10
+	VPSHUFB      Y1, Y10, Y11
+	VMOVDQU      (R12), Y2
+	VPSHUFB      Y4, Y2, Y6
+	VPXOR        Y6, Y11, Y0
+	VMOVDQU      -96(R12), Y7
+	VPSHUFB      Y1, Y7, Y9
+	VMOVDQU      32(R12), Y10
+	VPSHUFB      Y4, Y10, Y2
+	VPXOR        Y2, Y9, Y11
+	VPBLENDVB    Y3, Y11, Y0, Y6
+	VMOVDQU      -64(R12), Y7
+	VPSHUFB      Y1, Y7, Y10
+	VMOVDQU      64(R12), Y9
+	VPSHUFB      Y4, Y9, Y2
+	VPXOR        Y2, Y10, Y0
+	VMOVDQU      -32(R12), Y11
+	VPSHUFB      Y1, Y11, Y7
+	VMOVDQU      96(R12), Y9
+	VPSHUFB      Y4, Y9, Y10
+	VPXOR        Y10, Y7, Y2
+	VPBLENDVB    Y3, Y2, Y0, Y11
+	VPBLENDVB    Y5, Y11, Y6, Y1
+	VMOVDQU      224(DI), Y9
+	VPBLENDVB    Y9, Y1, Y8, Y4
+	VPERM2I128   $0x01, Y4, Y4, Y7
+	VPXOR        Y7, Y4, Y10
+	VMOVDQU      192(DI), Y3
+	VPBLENDVB    Y3, Y13, Y12, Y0
+	VPADDB       Y0, Y0, Y2
+	VPADDB       Y2, Y2, Y5
+	VPADDB       Y5, Y5, Y6
+	VPANDN       160(DI), Y6, Y11
+	VPAND        64(DI), Y0, Y9
+	VPOR         Y11, Y9, Y8
+	VPXOR        96(DI), Y9, Y1
+	VPOR         Y11, Y1, Y4
+	VMOVDQU      -128(R11), Y7
+	VPSHUFB      Y8, Y7, Y3
+	VMOVDQU      (R11), Y6
+	VPSHUFB      Y4, Y6, Y0
+	VPXOR        Y0, Y3, Y9
+	VMOVDQU      -96(R11), Y1
+	VPSHUFB      Y8, Y1, Y11
+	VMOVDQU      32(R11), Y7
+	VPSHUFB      Y4, Y7, Y6
+	VPXOR        Y6, Y11, Y3
+	VPBLENDVB    Y5, Y3, Y9, Y0
+	VMOVDQU      -64(R11), Y1
+	VPSHUFB      Y8, Y1, Y7
+	VMOVDQU      64(R11), Y11
+	VPSHUFB      Y4, Y11, Y6
+	VPXOR        Y6, Y7, Y9
+	VMOVDQU      -32(R11), Y3
+	VPSHUFB      Y8, Y3, Y1
+	VMOVDQU      96(R11), Y11
+	VPSHUFB      Y4, Y11, Y7
+	VPXOR        Y7, Y1, Y6
+	VPBLENDVB    Y5, Y6, Y9, Y3
+	VPBLENDVB    Y2, Y3, Y0, Y11
+	VMOVDQU      -128(R13), Y1
+	VPSHUFB      Y8, Y1, Y7
+	VMOVDQU      (R13), Y9
+	VPSHUFB      Y4, Y9, Y6
+	VPXOR        Y6, Y7, Y0
+	VMOVDQU      -96(R13), Y3
+	VPSHUFB      Y8, Y3, Y1
+	VMOVDQU      32(R13), Y9
+	VPSHUFB      Y4, Y9, Y7
+	VPXOR        Y7, Y1, Y6
+	VPBLENDVB    Y5, Y6, Y0, Y3
+	VMOVDQU      -64(R13), Y9
+	VPSHUFB      Y8, Y9, Y1
+	VMOVDQU      64(R13), Y7
+	VPSHUFB      Y4, Y7, Y0
+	VPXOR        Y0, Y1, Y6
+	VMOVDQU      -32(R13), Y9
+	VPSHUFB      Y8, Y9, Y7
+	VMOVDQU      96(R13), Y1
+	VPSHUFB      Y4, Y1, Y0
+	VPXOR        Y0, Y7, Y9
+	VPBLENDVB    Y5, Y9, Y6, Y8
+	VPBLENDVB    Y2, Y8, Y3, Y1
+	VPBLENDW     $0xaa, Y1, Y11, Y4
+	VPERM2I128   $0x01, Y4, Y4, Y7
+	VPXOR        Y7, Y4, Y0
+	VPSHUFB      352(DI), Y10, Y5
+	VPSHUFB      320(DI), Y0, Y6
+	VPSHUFB      384(DI), Y0, Y9
+	VPXOR        Y5, Y10, Y2
+	VPXOR        Y9, Y6, Y3
+	VPXOR        Y3, Y2, Y8
+	VPADDB       Y8, Y8, Y11
+	VPXOR        128(DI), Y11, Y1
+	VPBLENDVB    Y8, Y1, Y11, Y4
+	VPADDB       Y4, Y4, Y7
+	VPXOR        128(DI), Y7, Y3
+	VPBLENDVB    Y4, Y3, Y7, Y11
+	VPXOR        Y11, Y8, Y1
+	VPXOR        Y9, Y10, Y4
+	VPAND        256(DI), Y4, Y7
+	VPXOR        Y6, Y5, Y3
+	VPAND        288(DI), Y3, Y8
+	VPXOR        Y8, Y7, Y11
+	VPXOR        Y11, Y2, Y4
+	VPADDB       Y4, Y4, Y6
+	VPXOR        128(DI), Y6, Y3
+	VPBLENDVB    Y4, Y3, Y6, Y7
+	VPSHUFB      416(DI), Y0, Y8
+	VPXOR        Y8, Y7, Y2
+	VPXOR        Y1, Y2, Y11
+	VPAND        224(DI), Y5, Y4
+	VPXOR        Y4, Y9, Y6
+	VPADDB       Y6, Y6, Y3
+	VPXOR        128(DI), Y3, Y0
+	VPBLENDVB    Y6, Y0, Y3, Y7
+	VPXOR        Y10, Y7, Y8
+	VPXOR        Y1, Y8, Y2
+	VPSHUFB      320(DI), Y11, Y5
+	VMOVDQU      192(DI), Y9
+	VPBLENDVB    Y9, Y5, Y2, Y4
+	VPSHUFB      320(DI), Y2, Y6
+	VMOVDQU      192(DI), Y3
+	VPBLENDVB    Y3, Y11, Y6, Y0
+	VPADDD       Y0, Y4, Y7
+	VPBROADCASTD 8(R10), Y10
+	VPADDD       Y10, Y7, Y8
+	VPBROADCASTD 12(R10), Y1
+	VPADDD       Y1, Y0, Y9
+	VPADDD       Y9, Y7, Y5
+	VPSLLD       $0x01, Y14, Y2
+	VPSRLD       $0x1f, Y14, Y3
+	VPOR         Y3, Y2, Y6
+	VPXOR        Y5, Y6, Y11
+	VMOVDQA      Y11, Y14
+	VPXOR        Y8, Y15, Y4
+	VPSLLD       $0x1f, Y4, Y10
+	VPSRLD       $0x01, Y4, Y0
+	VPOR         Y0, Y10, Y1
+	VMOVDQA      Y1, Y15
+	ADDQ         $+16, R10
+	DECL         CX
+	JNZ          rounds
+	VPBROADCASTD 16(BX), Y0
+	VPXOR        Y0, Y13, Y1
+	VPBROADCASTD 20(BX), Y2
+	VPXOR        Y2, Y12, Y3
+	VPBROADCASTD 24(BX), Y4
+	VPXOR        Y4, Y15, Y5
+	VPBROADCASTD 28(BX), Y6
+	VPXOR        Y6, Y14, Y7
+	VPUNPCKLDQ   Y3, Y1, Y8
+	VPUNPCKLDQ   Y7, Y5, Y9
+	VPUNPCKLQDQ  Y9, Y8, Y10
+	VPUNPCKHQDQ  Y9, Y8, Y11
+	VPUNPCKHDQ   Y3, Y1, Y0
+	VPUNPCKHDQ   Y7, Y5, Y2
+	VPUNPCKLQDQ  Y2, Y0, Y4
+	VPUNPCKHQDQ  Y2, Y0, Y6
+	TESTQ        R8, R8
+	JZ           none2
+	VPXOR        (R8), X10, X10
+	VPXOR        16(R8), X11, X11
+	VPXOR        32(R8), X4, X4
+	VPXOR        48(R8), X6, X6
+
+none2:
+	VMOVDQU X10, (R14)
+	VMOVDQU X11, 16(R14)
+	VMOVDQU X4, 32(R14)
+	VMOVDQU X6, 48(R14)
+	ADDQ    $+64, R14
+	ADDQ    $+64, SI
+	TESTQ   DX, DX
+	JZ      none3
+	ADDQ    $+64, DX
+
+none3:
+	TESTQ R8, R8
+	JZ    none4
+	ADDQ  $+64, R8
+
+none4:
+	DECQ R9
+	JNZ  next
+
+	// Leave nothing of key and state behind.
+	VPXOR X0, X0, X0
+	VPXOR X1, X1, X1
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	VPXOR X4, X4, X4
+	VPXOR X5, X5, X5
+	VPXOR X6, X6, X6
+	VPXOR X7, X7, X7
+	VPXOR X8, X8, X8
+	VPXOR X9, X9, X9
+	VPXOR X10, X10, X10
+	VPXOR X11, X11, X11
+	VPXOR X12, X12, X12
+	VPXOR X13, X13, X13
+	VPXOR X14, X14, X14
+	VPXOR X15, X15, X15
+	VZEROUPPER
+	RET
+
+// func decryptAVX2x4(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
+// Requires: AVX, AVX2
+TEXT ·decryptAVX2x4(SB), $0-56
+	// Registers: AX, R11, R12, R13 the four boxes, BX subkeys, R10 and CX subkeys and double rounds of the loop; DI
+	// constants; SI src, R14 dst, DX pre, R8 post, R9 batches left. Y12 to Y15 are the words of the state, each one in both
+	// halves of a vector. All are clobbered, and so are all vector registers.
+	MOVQ k+8(FP), BX
+	MOVQ boxes+0(FP), R13
+	LEAQ 128(R13), AX
+	LEAQ 384(R13), R11
+	LEAQ 640(R13), R12
+	LEAQ 896(R13), R13
+	MOVQ dst+16(FP), R14
+	MOVQ src+24(FP), SI
+	MOVQ pre+32(FP), DX
+	MOVQ post+40(FP), R8
+	MOVQ batches+48(FP), R9
+	LEAQ treeConstants<>+0(SB), DI
+
+next:
+	VMOVDQU (SI), X0
+	VMOVDQU 16(SI), X1
+	VMOVDQU 32(SI), X2
+	VMOVDQU 48(SI), X3
+	TESTQ   DX, DX
+	JZ      none1
+	VPXOR   (DX), X0, X0
+	VPXOR   16(DX), X1, X1
+	VPXOR   32(DX), X2, X2
+	VPXOR   48(DX), X3, X3
+
+none1:
+	VINSERTI128  $0x01, X0, Y0, Y4
+	VINSERTI128  $0x01, X1, Y1, Y5
+	VINSERTI128  $0x01, X2, Y2, Y6
+	VINSERTI128  $0x01, X3, Y3, Y7
+	VPUNPCKLDQ   Y5, Y4, Y8
+	VPUNPCKLDQ   Y7, Y6, Y9
+	VPUNPCKLQDQ  Y9, Y8, Y10
+	VPUNPCKHQDQ  Y9, Y8, Y11
+	VPUNPCKHDQ   Y5, Y4, Y0
+	VPUNPCKHDQ   Y7, Y6, Y1
+	VPUNPCKLQDQ  Y1, Y0, Y2
+	VPUNPCKHQDQ  Y1, Y0, Y3
+	VPBROADCASTD 16(BX), Y8
+	VPXOR        Y8, Y10, Y9
+	VMOVDQA      Y9, Y15
+	VPBROADCASTD 20(BX), Y4
+	VPXOR        Y4, Y11, Y5
+	VMOVDQA      Y5, Y14
+	VPBROADCASTD 24(BX), Y6
+	VPXOR        Y6, Y2, Y7
+	VMOVDQA      Y7, Y13
+	VPBROADCASTD 28(BX), Y0
+	VPXOR        Y0, Y3, Y1
+	VMOVDQA      Y1, Y12
+	LEAQ         152(BX), R10
+	MOVL         $0x00000008, CX
+
+rounds:
+	VMOVDQU      192(DI), Y0
+	VPBLENDVB    Y0, Y14, Y15, Y1
+	VPADDB       Y1, Y1, Y2
+	VPADDB       Y2, Y2, Y3
+	VPADDB       Y3, Y3, Y4
+	VPANDN       160(DI), Y4, Y5
+	VPAND        64(DI), Y1, Y6
+	VPOR         Y5, Y6, Y7
+	VPXOR        96(DI), Y6, Y8
+	VPOR         Y5, Y8, Y9
+	VMOVDQU      -128(AX), Y10
+	VPSHUFB      Y7, Y10, Y11
+	VMOVDQU      (AX), Y0
+	VPSHUFB      Y9, Y0, Y4
+	VPXOR        Y4, Y11, Y1
+	VMOVDQU      -96(AX), Y6
+	VPSHUFB      Y7, Y6, Y8
+	VMOVDQU      32(AX), Y5
+	VPSHUFB      Y9, Y5, Y10
+	VPXOR        Y10, Y8, Y0
+	VPBLENDVB    Y3, Y0, Y1, Y11
+	VMOVDQU      -64(AX), Y4
+	VPSHUFB      Y7, Y4, Y6
+	VMOVDQU      64(AX), Y5
+	VPSHUFB      Y9, Y5, Y8
+	VPXOR        Y8, Y6, Y10
+	VMOVDQU      -32(AX), Y1
+	VPSHUFB      Y7, Y1, Y0
+	VMOVDQU      96(AX), Y4
+	VPSHUFB      Y9, Y4, Y5
+	VPXOR        Y5, Y0, Y6
+	VPBLENDVB    Y3, Y6, Y10, Y8
+	VPBLENDVB    Y2, Y8, Y11, Y1
+	VMOVDQU      -128(R12), Y4
+	VPSHUFB      Y7, Y4, Y0
+	VMOVDQU      (R12), Y5
+	VPSHUFB      Y9, Y5, Y10
+	VPXOR        Y10, Y0, Y6
+	VMOVDQU      -96(R12), Y11
+	VPSHUFB      Y7, Y11, Y8
+	VMOVDQU      32(R12), Y4
+	VPSHUFB      Y9, Y4, Y5
+	VPXOR        Y5, Y8, Y0
+	VPBLENDVB    Y3, Y0, Y6, Y10
+	VMOVDQU      -64(R12), Y11
+	VPSHUFB      Y7, Y11, Y4
+	VMOVDQU      64(R12), Y8
+	VPSHUFB      Y9, Y8, Y5
+	VPXOR        Y5, Y4, Y6
+	VMOVDQU      -32(R12), Y0
+	VPSHUFB      Y7, Y0, Y11
+	VMOVDQU      96(R12), Y8
+	VPSHUFB      Y9, Y8, Y4
+	VPXOR        Y4, Y11, Y5
+	VPBLENDVB    Y3, Y5, Y6, Y0
+	VPBLENDVB    Y2, Y0, Y10, Y7
+	VMOVDQU      224(DI), Y8
+	VPBLENDVB    Y8, Y7, Y1, Y9
+	VPERM2I128   $0x01, Y9, Y9, Y11
+	VPXOR        Y11, Y9, Y4
+	VMOVDQU      192(DI), Y3
+	VPBLENDVB    Y3, Y15, Y14, Y6
+	VPADDB       Y6, Y6, Y5
+	VPADDB       Y5, Y5, Y2
+	VPADDB       Y2, Y2, Y10
+	VPANDN       160(DI), Y10, Y0
+	VPAND        64(DI), Y6, Y8
+	VPOR         Y0, Y8, Y1
+	VPXOR        96(DI), Y8, Y7
+	VPOR         Y0, Y7, Y9
+	VMOVDQU      -128(R11), Y11
+	VPSHUFB      Y1, Y11, Y3
+	VMOVDQU      (R11), Y10
+	VPSHUFB      Y9, Y10, Y6
+	VPXOR        Y6, Y3, Y8
+	VMOVDQU      -96(R11), Y7
+	VPSHUFB      Y1, Y7, Y0
+	VMOVDQU      32(R11), Y11
+	VPSHUFB      Y9, Y11, Y10
+	VPXOR        Y10, Y0, Y3
+	VPBLENDVB    Y2, Y3, Y8, Y6
+	VMOVDQU      -64(R11), Y7
+	VPSHUFB      Y1, Y7, Y11
+	VMOVDQU      64(R11), Y0
+	VPSHUFB      Y9, Y0, Y10
+	VPXOR        Y10, Y11, Y8
+	VMOVDQU      -32(R11), Y3
+	VPSHUFB      Y1, Y3, Y7
+	VMOVDQU      96(R11), Y0
+	VPSHUFB      Y9, Y0, Y11
+	VPXOR        Y11, Y7, Y10
+	VPBLENDVB    Y2, Y10, Y8, Y3
+	VPBLENDVB    Y5, Y3, Y6, Y0
+	VMOVDQU      -128(R13), Y7
+	VPSHUFB      Y1, Y7, Y11
+	VMOVDQU      (R13), Y8
+	VPSHUFB      Y9, Y8, Y10
+	VPXOR        Y10, Y11, Y6
+	VMOVDQU      -96(R13), Y3
+	VPSHUFB      Y1, Y3, Y7
+	VMOVDQU      32(R13), Y8
+	VPSHUFB      Y9, Y8, Y11
+	VPXOR        Y11, Y7, Y10
+	VPBLENDVB    Y2, Y10, Y6, Y3
+	VMOVDQU      -64(R13), Y8
+	VPSHUFB      Y1, Y8, Y7
+	VMOVDQU      64(R13), Y11
+	VPSHUFB      Y9, Y11, Y6
+	VPXOR        Y6, Y7, Y10
+	VMOVDQU      -32(R13), Y8
+	VPSHUFB      Y1, Y8, Y11
+	VMOVDQU      96(R13), Y7
+	VPSHUFB      Y9, Y7, Y6
+	VPXOR        Y6, Y11, Y8
+	VPBLENDVB    Y2, Y8, Y10, Y1
+	VPBLENDVB    Y5, Y1, Y3, Y7
+	VPBLENDW     $0xaa, Y7, Y0, Y9
+	VPERM2I128   $0x01, Y9, Y9, Y11
+	VPXOR        Y11, Y9, Y6
+	VPSHUFB      352(DI), Y4, Y2
+	VPSHUFB      320(DI), Y6, Y10
+	VPSHUFB      384(DI), Y6, Y8
+	VPXOR        Y2, Y4, Y5
+	VPXOR        Y8, Y10, Y3
+	VPXOR        Y3, Y5, Y1
+	VPADDB       Y1, Y1, Y0
+	VPXOR        128(DI), Y0, Y7
+	VPBLENDVB    Y1, Y7, Y0, Y9
+	VPADDB       Y9, Y9, Y11
+	VPXOR        128(DI), Y11, Y3
+	VPBLENDVB    Y9, Y3, Y11, Y0
+	VPXOR        Y0, Y1, Y7
+	VPXOR        Y8, Y4, Y9
+	VPAND        256(DI), Y9, Y11
+	VPXOR        Y10, Y2, Y3
+	VPAND        288(DI), Y3, Y1
+	VPXOR        Y1, Y11, Y0
+	VPXOR        Y0, Y5, Y9
+	VPADDB       Y9, Y9, Y10
+	VPXOR        128(DI), Y10, Y3
+	VPBLENDVB    Y9, Y3, Y10, Y11
+	VPSHUFB      416(DI), Y6, Y1
+	VPXOR        Y1, Y11, Y5
+	VPXOR        Y7, Y5, Y0
+	VPAND        224(DI), Y2, Y9
+	VPXOR        Y9, Y8, Y10
+	VPADDB       Y10, Y10, Y3
+	VPXOR        128(DI), Y3, Y6
+	VPBLENDVB    Y10, Y6, Y3, Y11
+	VPXOR        Y4, Y11, Y1
+	VPXOR        Y7, Y1, Y5
+	VPSHUFB      320(DI), Y0, Y2
+	VMOVDQU      192(DI), Y8
+	VPBLENDVB    Y8, Y2, Y5, Y9
+	VPSHUFB      320(DI), Y5, Y10
+	VMOVDQU      192(DI), Y3
+	VPBLENDVB    Y3, Y0, Y10, Y6
+	VPADDD       Y6, Y9, Y11
+	VPBROADCASTD (R10), Y4
+	VPADDD       Y4, Y11, Y1
+	VPBROADCASTD 4(R10), Y7
+	VPADDD       Y7, Y6, Y8
+	VPADDD       Y8, Y11, Y2
+	VPSLLD       $0x01, Y13, Y5
+	VPSRLD       $0x1f, Y13, Y3
+	VPOR         Y3, Y5, Y10
+	VPXOR        Y1, Y10, Y0
+	VMOVDQA      Y0, Y13
+	VPXOR        Y2, Y12, Y9
+	VPSLLD       $0x1f, Y9, Y4
+	VPSRLD       $0x01, Y9, Y6
+	VPOR         Y6, Y4, Y7
+	VMOVDQA      Y7, Y12
+	VMOVDQU      192(DI), Y11
+	VPBLENDVB    Y11, Y12, Y13, Y8
+	VPADDB       Y8, Y8, Y5
+	VPADDB       Y5, Y5, Y3
+	VPADDB       Y3, Y3, Y10
+	VPANDN       160(DI), Y10, Y1
+	VPAND        64(DI), Y8, Y0
+	VPOR         Y1, Y0, Y2
+	VPXOR        96(DI), Y0, Y9
+	VPOR         Y1, Y9, Y4
+	VMOVDQU      -128(AX), Y6
+	VPSHUFB      Y2, Y6, Y7
+	VMOVDQU      (AX), Y11
+	VPSHUFB      Y4, Y11, Y10
+	VPXOR        Y10, Y7, Y8
+	VMOVDQU      -96(AX), Y0
+	VPSHUFB      Y2, Y0, Y9
+	VMOVDQU      32(AX), Y1
+	VPSHUFB      Y4, Y1, Y6
+	VPXOR        Y6, Y9, Y11
+	VPBLENDVB    Y3, Y11, Y8, Y7
+	VMOVDQU      -64(AX), Y10
+	VPSHUFB      Y2, Y10, Y0
+	VMOVDQU      64(AX), Y1
+	VPSHUFB      Y4, Y1, Y9
+	VPXOR        Y9, Y0, Y6
+	VMOVDQU      -32(AX), Y8
+	VPSHUFB      Y2, Y8, Y11
+	VMOVDQU      96(AX), Y10
+	VPSHUFB      Y4, Y10, Y1
+	VPXOR        Y1, Y11, Y0
+	VPBLENDVB    Y3, Y0, Y6, Y9
+	VPBLENDVB    Y5, Y9, Y7, Y8
+	VMOVDQU      -128(R12), Y10
+	VPSHUFB      Y2, Y10, Y11
+	VMOVDQU      (R12), Y1
+	VPSHUFB      Y4, Y1, Y6
+	VPXOR        Y6, Y11, Y0
+	VMOVDQU      -96(R12), Y7
+	VPSHUFB      Y2, Y7, Y9
+	VMOVDQU      32(R12), Y10
+	VPSHUFB      Y4, Y10, Y1
+	VPXOR        Y1, Y9, Y11
+	VPBLENDVB    Y3, Y11, Y0, Y6
+	VMOVDQU      -64(R12), Y7
+	VPSHUFB      Y2, Y7, Y10
+	VMOVDQU      64(R12), Y9
+	VPSHUFB      Y4, Y9, Y1
+	VPXOR        Y1, Y10, Y0
+	VMOVDQU      -32(R12), Y11
+	VPSHUFB      Y2, Y11, Y7
+	VMOVDQU      96(R12), Y9
+	VPSHUFB      Y4, Y9, Y10
+	VPXOR        Y10, Y7, Y1
+	VPBLENDVB    Y3, Y1, Y0, Y11
+	VPBLENDVB    Y5, Y11, Y6, Y2
+	VMOVDQU      224(DI), Y9
+	VPBLENDVB    Y9, Y2, Y8, Y4
+	VPERM2I128   $0x01, Y4, Y4, Y7
+	VPXOR        Y7, Y4, Y10
+	VMOVDQU      192(DI), Y3
+	VPBLENDVB    Y3, Y13, Y12, Y0
+	VPADDB       Y0, Y0, Y1
+	VPADDB       Y1, Y1, Y5
+	VPADDB       Y5, Y5, Y6
+	VPANDN       160(DI), Y6, Y11
+	VPAND        64(DI), Y0, Y9
+	VPOR         Y11, Y9, Y8
+	VPXOR        96(DI), Y9, Y2
+	VPOR         Y11, Y2, Y4
+	VMOVDQU      -128(R11), Y7
+	VPSHUFB      Y8, Y7, Y3
+	VMOVDQU      (R11), Y6
+	VPSHUFB      Y4, Y6, Y0
+	VPXOR        Y0, Y3, Y9
+	VMOVDQU      -96(R11), Y2
+	VPSHUFB      Y8, Y2, Y11
+	VMOVDQU      32(R11), Y7
+	VPSHUFB      Y4, Y7, Y6
+	VPXOR        Y6, Y11, Y3
+	VPBLENDVB    Y5, Y3, Y9, Y0
+	VMOVDQU      -64(R11), Y2
+	VPSHUFB      Y8, Y2, Y7
+	VMOVDQU      64(R11), Y11
+	VPSHUFB      Y4, Y11, Y6
+	VPXOR        Y6, Y7, Y9
+	VMOVDQU      -32(R11), Y3
+	VPSHUFB      Y8, Y3, Y2
+	VMOVDQU      96(R11), Y11
+	VPSHUFB      Y4, Y11, Y7
+	VPXOR        Y7, Y2, Y6
+	VPBLENDVB    Y5, Y6, Y9, Y3
+	VPBLENDVB    Y1, Y3, Y0, Y11
+	VMOVDQU      -128(R13), Y2
+	VPSHUFB      Y8, Y2, Y7
+	VMOVDQU      (R13), Y9
+	VPSHUFB      Y4, Y9, Y6
+	VPXOR        Y6, Y7, Y0
+	VMOVDQU      -96(R13), Y3
+	VPSHUFB      Y8, Y3, Y2
+	VMOVDQU      32(R13), Y9
+	VPSHUFB      Y4, Y9, Y7
+	VPXOR        Y7, Y2, Y6
+	VPBLENDVB    Y5, Y6, Y0, Y3
+	VMOVDQU      -64(R13), Y9
+	VPSHUFB      Y8, Y9, Y2
+	VMOVDQU      64(R13), Y7
+	VPSHUFB      Y4, Y7, Y0
+	VPXOR        Y0, Y2, Y6
+	VMOVDQU      -32(R13), Y9
+	VPSHUFB      Y8, Y9, Y7
+	VMOVDQU      96(R13), Y2
+	VPSHUFB      Y4, Y2, Y0
+	VPXOR        Y0, Y7, Y9
+	VPBLENDVB    Y5, Y9, Y6, Y8
+	VPBLENDVB    Y1, Y8, Y3, Y2
+	VPBLENDW     $0xaa, Y2, Y11, Y4
+	VPERM2I128   $0x01, Y4, Y4, Y7
+	VPXOR        Y7, Y4, Y0
+	VPSHUFB      352(DI), Y10, Y5
+	VPSHUFB      320(DI), Y0, Y6
+	VPSHUFB      384(DI), Y0, Y9
+	VPXOR        Y5, Y10, Y1
+	VPXOR        Y9, Y6, Y3
+	VPXOR        Y3, Y1, Y8
+	VPADDB       Y8, Y8, Y11
+	VPXOR        128(DI), Y11, Y2
+	VPBLENDVB    Y8, Y2, Y11, Y4
+	VPADDB       Y4, Y4, Y7
+	VPXOR        128(DI), Y7, Y3
+	VPBLENDVB    Y4, Y3, Y7, Y11
+	VPXOR        Y11, Y8, Y2
+	VPXOR        Y9, Y10, Y4
+	VPAND        256(DI), Y4, Y7
+	VPXOR        Y6, Y5, Y3
+	VPAND        288(DI), Y3, Y8
+	VPXOR        Y8, Y7, Y11
+	VPXOR        Y11, Y1, Y4
+	VPADDB       Y4, Y4, Y6
+	VPXOR        128(DI), Y6, Y3
+	VPBLENDVB    Y4, Y3, Y6, Y7
+	VPSHUFB      416(DI), Y0, Y8
+	VPXOR        Y8, Y7, Y1
+	VPXOR        Y2, Y1, Y11
+	VPAND        224(DI), Y5, Y4
+	VPXOR        Y4, Y9, Y6
+	VPADDB       Y6, Y6, Y3
+	VPXOR        128(DI), Y3, Y0
+	VPBLENDVB    Y6, Y0, Y3, Y7
+	VPXOR        Y10, Y7, Y8
+	VPXOR        Y2, Y8, Y1
+	VPSHUFB      320(DI), Y11, Y5
+	VMOVDQU      192(DI), Y9
+	VPBLENDVB    Y9, Y5, Y1, Y4
+	VPSHUFB      320(DI), Y1, Y6
+	VMOVDQU      192(DI), Y3
+	VPBLENDVB    Y3, Y11, Y6, Y0
+	VPADDD       Y0, Y4, Y7
+	VPBROADCASTD -8(R10), Y10
+	VPADDD       Y10, Y7, Y8
+	VPBROADCASTD -4(R10), Y2
+	VPADDD       Y2, Y0, Y9
+	VPADDD       Y9, Y7, Y5
+	VPSLLD       $0x01, Y15, Y1
+	VPSRLD       $0x1f, Y15, Y3
+	VPOR         Y3, Y1, Y6
+	VPXOR        Y8, Y6, Y11
+	VMOVDQA      Y11, Y15
+	VPXOR        Y5, Y14, Y4
+	VPSLLD       $0x1f, Y4, Y10
+	VPSRLD       $0x01, Y4, Y0
+	VPOR         Y0, Y10, Y2
+	VMOVDQA      Y2, Y14
+	ADDQ         $-16, R10
+	DECL         CX
+	JNZ          rounds
+	VPBROADCASTD (BX), Y0
+	VPXOR        Y0, Y13, Y1
+	VPBROADCASTD 4(BX), Y2
+	VPXOR        Y2, Y12, Y3
+	VPBROADCASTD 8(BX), Y4
+	VPXOR        Y4, Y15, Y5
+	VPBROADCASTD 12(BX), Y6
+	VPXOR        Y6, Y14, Y7
+	VPUNPCKLDQ   Y3, Y1, Y8
+	VPUNPCKLDQ   Y7, Y5, Y9
+	VPUNPCKLQDQ  Y9, Y8, Y10
+	VPUNPCKHQDQ  Y9, Y8, Y11
+	VPUNPCKHDQ   Y3, Y1, Y0
+	VPUNPCKHDQ   Y7, Y5, Y2
+	VPUNPCKLQDQ  Y2, Y0, Y4
+	VPUNPCKHQDQ  Y2, Y0, Y6
+	TESTQ        R8, R8
+	JZ           none2
+	VPXOR        (R8), X10, X10
+	VPXOR        16(R8), X11, X11
+	VPXOR        32(R8), X4, X4
+	VPXOR        48(R8), X6, X6
+
+none2:
+	VMOVDQU X10, (R14)
+	VMOVDQU X11, 16(R14)
+	VMOVDQU X4, 32(R14)
+	VMOVDQU X6, 48(R14)
+	ADDQ    $+64, R14
+	ADDQ    $+64, SI
+	TESTQ   DX, DX
+	JZ      none3
+	ADDQ    $+64, DX
+
+none3:
+	TESTQ R8, R8
+	JZ    none4
+	ADDQ  $+64, R8
+
+none4:
+	DECQ R9
+	JNZ  next
+
+	// Leave nothing of key and state behind.
+	VPXOR X0, X0, X0
+	VPXOR X1, X1, X1
+	VPXOR X2, X2, X2
+	VPXOR X3, X3, X3
+	VPXOR X4, X4, X4
+	VPXOR X5, X5, X5
+	VPXOR X6, X6, X6
+	VPXOR X7, X7, X7
+	VPXOR X8, X8, X8
+	VPXOR X9, X9, X9
+	VPXOR X10, X10, X10
+	VPXOR X11, X11, X11
+	VPXOR X12, X12, X12
+	VPXOR X13, X13, X13
+	VPXOR X14, X14, X14
+	VPXOR X15, X15, X15
 	VZEROUPPER
 	RET
 

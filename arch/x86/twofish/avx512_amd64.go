@@ -4,6 +4,34 @@
 
 package twofish
 
+// encryptAVX512x8 encrypts batches of 8 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
+//go:noescape
+func encryptAVX512x8(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
+
+// decryptAVX512x8 decrypts batches of 8 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
+//go:noescape
+func decryptAVX512x8(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
+
+// encryptAVX512x16 encrypts batches of 16 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
+//go:noescape
+func encryptAVX512x16(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
+
+// decryptAVX512x16 decrypts batches of 16 blocks of src into dst, with those of
+// pre added before and those of post after where they are not nil. boxes are the four
+// boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.
+//
+//go:noescape
+func decryptAVX512x16(boxes *[1024]byte, k *[40]uint32, dst *byte, src *byte, pre *byte, post *byte, batches int)
+
 // encryptAVX512x32 encrypts batches of 32 blocks of src into dst, with those of
 // pre added before and those of post after where they are not nil. boxes are the four
 // boxes times h = 1/x, from a multiple of 64 bytes on. There must be at least one batch.

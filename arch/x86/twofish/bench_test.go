@@ -8,7 +8,7 @@ import (
 )
 
 func BenchmarkDrivers(b *testing.B) {
-	for _, d := range []*driver{&one, &three, &threeBMI, &avx512} {
+	for _, d := range []*driver{&one, &oneBMI, &three, &threeBMI, &avx512} {
 		b.Run("alg=twofish/driver="+d.name, func(b *testing.B) {
 			usable(b, alg(d))
 			c, err := d.newCipher(make([]byte, 32))
@@ -41,7 +41,7 @@ func BenchmarkDrivers(b *testing.B) {
 }
 
 func BenchmarkNewCipher(b *testing.B) {
-	for _, d := range []*driver{&one, &three, &threeBMI, &avx512} {
+	for _, d := range []*driver{&one, &oneBMI, &three, &threeBMI, &avx512} {
 		b.Run("alg=twofish/driver="+d.name+"/op=setkey", func(b *testing.B) {
 			usable(b, alg(d))
 			key := make([]byte, 32)

@@ -18,7 +18,7 @@ import (
 // be missing.
 func TestConstantTimeKernels(t *testing.T) {
 	flagged := 0
-	for _, d := range []*driver{&one, &three, &threeBMI, &avx2, &avx2CT, &avx512, &avx512CT} {
+	for _, d := range []*driver{&one, &oneBMI, &three, &threeBMI, &avx2, &avx2CT, &avx512, &avx512CT} {
 		kernels := consttime.Kernels(d.rungs)
 		require.NotEmpty(t, kernels, d.name)
 		tables := slices.ContainsFunc(kernels, func(n string) bool {

@@ -25,6 +25,11 @@ type wide func(boxes *[1024]byte, k *[40]uint32, dst, src, pre, post *byte, batc
 type rung struct {
 	blocks int // in flight
 	least  int // blocks from which it pays, the rest of the batch being padding
+
+	// leave says, for each number of blocks that are over after whole batches,
+	// how many batches the rung before does better together with these.
+	leave [4]int
+
 	narrow [2]narrow
 	wide   [2]wide
 }
@@ -58,19 +63,27 @@ func (d *driver) step(n int) (*rung, int) {
 	for i := len(d.rungs) - 1; ; i-- {
 		switch r := &d.rungs[i]; {
 		case n >= r.blocks:
-			n = min(n, maxBlocks)
-			return r, n - n%r.blocks
+			over := n % r.blocks
+			if over < len(r.leave) {
+				if some := r.leave[over] * r.blocks; some > 0 && n >= some+over {
+					over += some
+				}
+			}
+			if n == over {
+				continue
+			}
+			return r, min(n-over, maxBlocks-maxBlocks%r.blocks)
 		case n >= r.least:
 			return r, n
 		}
 	}
 }
 
-// material is what is made of a key.
+// material is what is made of a key, as far as the driver needs it.
 type material struct {
-	schedule [scheduleWords]uint32 // of the narrow kernels: twofish.RoundKeys
-	boxes    [1024]byte            // of the wide ones: the bare boxes, scaled as they want it
-	subkeys  [40]uint32
+	schedule *[scheduleWords]uint32 // of the narrow kernels: twofish.RoundKeys
+	boxes    *[1024]byte            // of the wide ones: the bare boxes, scaled as they want it
+	subkeys  *[40]uint32
 }
 
 // scratch holds a padded batch.
@@ -85,12 +98,45 @@ type Cipher struct {
 	keys   *material // nil after Wipe
 }
 
-// newMaterial returns material whose boxes begin at a multiple of 64.
-func newMaterial() *material {
-	const at = unsafe.Offsetof(material{}.boxes)
-	raw := make([]uint64, (unsafe.Sizeof(material{})+56)/8)
+// newMaterial returns material for narrow kernels, wide ones or both. The boxes
+// begin at a multiple of 64.
+func newMaterial(narrow, wide bool) *material {
+	k := new(material)
+	if !wide {
+		k.schedule = new([scheduleWords]uint32)
+		return k
+	}
+	const words = len(k.boxes)/4 + len(k.subkeys) + 60/4
+	var raw []uint32
+	if narrow {
+		raw = make([]uint32, words+scheduleWords)
+	} else {
+		raw = make([]uint32, words)
+	}
 	p := unsafe.Pointer(unsafe.SliceData(raw))
-	return (*material)(unsafe.Add(p, -(uintptr(p)+at)&63))
+	p = unsafe.Add(p, -uintptr(p)&63)
+	k.boxes, p = (*[1024]byte)(p), unsafe.Add(p, len(k.boxes))
+	k.subkeys, p = (*[40]uint32)(p), unsafe.Add(p, 4*len(k.subkeys))
+	if narrow {
+		k.schedule = (*[scheduleWords]uint32)(p)
+	}
+	return k
+}
+
+// newMaterial returns material for d.
+func (d *driver) newMaterial() *material {
+	return newMaterial(d.rungs[0].narrow[0] != nil, d.rungs[len(d.rungs)-1].wide[0] != nil)
+}
+
+// wipe overwrites k with zeros.
+func (k *material) wipe() {
+	if k.schedule != nil {
+		clear(k.schedule[:])
+	}
+	if k.boxes != nil {
+		clear(k.boxes[:])
+		clear(k.subkeys[:])
+	}
 }
 
 // newCipher returns a Cipher with the given key of 16, 24 or 32 bytes.
@@ -111,7 +157,7 @@ func (c *Cipher) SetKey(key []byte) error {
 		return twofish.KeySizeError(len(key))
 	}
 	if c.keys == nil {
-		c.keys = newMaterial()
+		c.keys = c.driver.newMaterial()
 	}
 	c.driver.setUp(c.keys, key)
 	return nil
@@ -138,7 +184,7 @@ func (c *Cipher) Decrypt(dst, src []byte) {
 
 func (c *Cipher) one(dir int, dst, src []byte) {
 	if r := &c.driver.rungs[0]; r.blocks == 1 {
-		r.narrow[dir](&c.keys.schedule, &dst[0], &src[0], nil, nil, 1)
+		r.narrow[dir](c.keys.schedule, &dst[0], &src[0], nil, nil, 1)
 		return
 	}
 	c.run(dir, &dst[0], &src[0], nil, nil, 1)
@@ -210,9 +256,9 @@ func (c *Cipher) run(dir int, dst, src, pre, post *byte, n int) {
 		case take < r.blocks:
 			c.padded(r, dir, dst, src, pre, post, take)
 		case r.wide[dir] != nil:
-			r.wide[dir](&c.keys.boxes, &c.keys.subkeys, dst, src, pre, post, take/r.blocks)
+			r.wide[dir](c.keys.boxes, c.keys.subkeys, dst, src, pre, post, take/r.blocks)
 		default:
-			r.narrow[dir](&c.keys.schedule, dst, src, pre, post, take)
+			r.narrow[dir](c.keys.schedule, dst, src, pre, post, take)
 		}
 		if n -= take; n == 0 {
 			return
@@ -232,9 +278,9 @@ func (c *Cipher) padded(r *rung, dir int, dst, src, pre, post *byte, blocks int)
 		copy(buf, unsafe.Slice(src, n))
 	}
 	if r.wide[dir] != nil {
-		r.wide[dir](&c.keys.boxes, &c.keys.subkeys, &s[0], &s[0], nil, nil, 1)
+		r.wide[dir](c.keys.boxes, c.keys.subkeys, &s[0], &s[0], nil, nil, 1)
 	} else {
-		r.narrow[dir](&c.keys.schedule, &s[0], &s[0], nil, nil, r.blocks)
+		r.narrow[dir](c.keys.schedule, &s[0], &s[0], nil, nil, r.blocks)
 	}
 	if post != nil {
 		subtle.XORBytes(unsafe.Slice(dst, n), buf, unsafe.Slice(post, n))
@@ -258,7 +304,7 @@ func advance(p *byte, blocks int) *byte {
 // is best effort: what callers and the runtime have copied is out of reach.
 func (c *Cipher) Wipe() {
 	if c.keys != nil {
-		*c.keys = material{}
+		c.keys.wipe()
 	}
 	c.keys = nil
 }
@@ -288,7 +334,7 @@ func (d *driver) newSerial(key []byte) (Serial, error) {
 // neither. It panics as EncryptBlocks does.
 func (c Serial) EncryptCBC(dst, src, iv []byte) {
 	c.chain(dst, src, iv, func(crypt narrow, dst, src, before *byte, n int) {
-		crypt(&c.keys.schedule, dst, src, before, nil, n)
+		crypt(c.keys.schedule, dst, src, before, nil, n)
 	})
 }
 
@@ -296,7 +342,7 @@ func (c Serial) EncryptCBC(dst, src, iv []byte) {
 // block of dst before it, or of iv for the first, under the rules of EncryptCBC.
 func (c Serial) EncryptCFB(dst, src, iv []byte) {
 	c.chain(dst, src, iv, func(crypt narrow, dst, src, before *byte, n int) {
-		crypt(&c.keys.schedule, dst, before, nil, src, n)
+		crypt(c.keys.schedule, dst, before, nil, src, n)
 	})
 }
 
@@ -305,7 +351,7 @@ func (c Serial) EncryptCFB(dst, src, iv []byte) {
 // overlap. It panics as EncryptBlocks does.
 func (c Serial) KeyStreamOFB(dst, iv []byte) {
 	c.chain(dst, dst, iv, func(crypt narrow, dst, _, before *byte, n int) {
-		crypt(&c.keys.schedule, dst, before, nil, nil, n)
+		crypt(c.keys.schedule, dst, before, nil, nil, n)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 
 // roundKeys returns the schedule as package twofish has it.
 func (k *material) roundKeys() *twofish.RoundKeys {
-	return (*twofish.RoundKeys)(unsafe.Pointer(&k.schedule))
+	return (*twofish.RoundKeys)(unsafe.Pointer(k.schedule))
 }
 
 // The two types are one and the same in memory.
@@ -39,7 +39,7 @@ func boxesTimesHalf(k *material) {
 			k.boxes[256*j+x] = byte(w>>c.by5B) ^ byte(w>>c.byEF)
 		}
 	}
-	k.subkeys = rk.K
+	*k.subkeys = rk.K
 }
 
 // boxesTimesQuarter makes the boxes of the AVX2 kernels, which have them times
@@ -52,7 +52,7 @@ func boxesTimesQuarter(k *material) {
 		}
 	}
 	k.addRows()
-	k.subkeys = rk.K
+	*k.subkeys = rk.K
 }
 
 // addRows adds to every odd row of 16 bytes of the boxes the row before it, for
@@ -67,18 +67,18 @@ func (k *material) addRows() {
 func setUpAVX512(k *material, key []byte) {
 	switch len(key) {
 	case 16:
-		setUp128AVX512(&k.boxes, &k.subkeys, &key[0])
+		setUp128AVX512(k.boxes, k.subkeys, &key[0])
 	case 24:
-		setUp192AVX512(&k.boxes, &k.subkeys, &key[0])
+		setUp192AVX512(k.boxes, k.subkeys, &key[0])
 	case 32:
-		setUp256AVX512(&k.boxes, &k.subkeys, &key[0])
+		setUp256AVX512(k.boxes, k.subkeys, &key[0])
 	}
 }
 
 // setUpAVX512Tables makes what the narrow kernels need besides.
 func setUpAVX512Tables(k *material, key []byte) {
 	setUpAVX512(k, key)
-	tablesAVX512((*[1024]uint32)(k.schedule[:]), &k.boxes)
+	tablesAVX512((*[1024]uint32)(k.schedule[:]), k.boxes)
 	copy(k.schedule[1024:], k.subkeys[:])
 }
 

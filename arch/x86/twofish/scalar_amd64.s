@@ -4,623 +4,621 @@
 
 // func encryptX86x1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 TEXT ·encryptX86x1(SB), $16-48
-	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
-	// of the state in the others, but for 0 on the stack. All are clobbered. Loads are few, since three of
-	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
-	// or key pointer takes one up, since the rounds are written out.
-	MOVQ rk+0(FP), SI
+	// Registers: AX, BX, CX, DX the state, SI and DI bytes, R8 tables and subkeys; the others sums and what
+	// takes a byte out of a word. All are clobbered.
+	MOVQ rk+0(FP), R8
 
 next:
-	MOVQ  src+16(FP), BX
-	MOVQ  pre+24(FP), AX
-	TESTQ AX, AX
+	MOVQ  src+16(FP), SI
+	MOVQ  pre+24(FP), R9
+	TESTQ R9, R9
 	JZ    plain
-	MOVL  (BX), DI
-	XORL  4096(SI), DI
-	XORL  (AX), DI
-	MOVL  4(BX), R9
-	XORL  4100(SI), R9
-	XORL  4(AX), R9
-	MOVL  8(BX), R8
-	XORL  4104(SI), R8
-	XORL  8(AX), R8
-	MOVL  12(BX), R10
-	XORL  4108(SI), R10
-	XORL  12(AX), R10
+	MOVL  (SI), AX
+	XORL  4096(R8), AX
+	XORL  (R9), AX
+	MOVL  4(SI), CX
+	XORL  4100(R8), CX
+	XORL  4(R9), CX
+	MOVL  8(SI), BX
+	XORL  4104(R8), BX
+	XORL  8(R9), BX
+	MOVL  12(SI), DX
+	XORL  4108(R8), DX
+	XORL  12(R9), DX
 	ADDQ  $0x00000010, pre+24(FP)
 	JMP   rounds
 
 plain:
-	MOVL (BX), DI
-	XORL 4096(SI), DI
-	MOVL 4(BX), R9
-	XORL 4100(SI), R9
-	MOVL 8(BX), R8
-	XORL 4104(SI), R8
-	MOVL 12(BX), R10
-	XORL 4108(SI), R10
+	MOVL (SI), AX
+	XORL 4096(R8), AX
+	MOVL 4(SI), CX
+	XORL 4100(R8), CX
+	MOVL 8(SI), BX
+	XORL 4104(R8), BX
+	MOVL 12(SI), DX
+	XORL 4108(R8), DX
 
 rounds:
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4128(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4132(SI), DX
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R8
-	RORL    $0x01, R8
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4136(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4140(SI), DX
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, DI
-	RORL    $0x01, DI
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4144(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4148(SI), DX
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R8
-	RORL    $0x01, R8
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4152(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4156(SI), DX
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, DI
-	RORL    $0x01, DI
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4160(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4164(SI), DX
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R8
-	RORL    $0x01, R8
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4168(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4172(SI), DX
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, DI
-	RORL    $0x01, DI
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4176(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4180(SI), DX
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R8
-	RORL    $0x01, R8
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4184(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4188(SI), DX
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, DI
-	RORL    $0x01, DI
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4192(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4196(SI), DX
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R8
-	RORL    $0x01, R8
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4200(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4204(SI), DX
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, DI
-	RORL    $0x01, DI
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4208(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4212(SI), DX
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R8
-	RORL    $0x01, R8
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4216(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4220(SI), DX
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, DI
-	RORL    $0x01, DI
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4224(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4228(SI), DX
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R8
-	RORL    $0x01, R8
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4232(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4236(SI), DX
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, DI
-	RORL    $0x01, DI
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4240(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4244(SI), DX
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R8
-	RORL    $0x01, R8
-	ROLL    $0x01, R10
-	XORL    DX, R10
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4248(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4252(SI), DX
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, DI
-	RORL    $0x01, DI
-	ROLL    $0x01, R9
-	XORL    DX, R9
-	MOVQ    dst+8(FP), BX
-	MOVQ    post+32(FP), AX
-	TESTQ   AX, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4128(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4132(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4136(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4140(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4144(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4148(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4152(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4156(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4160(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4164(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4168(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4172(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4176(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4180(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4184(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4188(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4192(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4196(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4200(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4204(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4208(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4212(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4216(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4220(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4224(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4228(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4232(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4236(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4240(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4244(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4248(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4252(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVQ    dst+8(FP), SI
+	MOVQ    post+32(FP), R9
+	TESTQ   R9, R9
 	JZ      plainOut
-	MOVL    R8, CX
-	XORL    4112(SI), CX
-	XORL    (AX), CX
-	MOVL    CX, (BX)
-	MOVL    R10, CX
-	XORL    4116(SI), CX
-	XORL    4(AX), CX
-	MOVL    CX, 4(BX)
-	MOVL    DI, CX
-	XORL    4120(SI), CX
-	XORL    8(AX), CX
-	MOVL    CX, 8(BX)
-	MOVL    R9, CX
-	XORL    4124(SI), CX
-	XORL    12(AX), CX
-	MOVL    CX, 12(BX)
+	MOVL    BX, R11
+	XORL    4112(R8), R11
+	XORL    (R9), R11
+	MOVL    R11, (SI)
+	MOVL    DX, R11
+	XORL    4116(R8), R11
+	XORL    4(R9), R11
+	MOVL    R11, 4(SI)
+	MOVL    AX, R11
+	XORL    4120(R8), R11
+	XORL    8(R9), R11
+	MOVL    R11, 8(SI)
+	MOVL    CX, R11
+	XORL    4124(R8), R11
+	XORL    12(R9), R11
+	MOVL    R11, 12(SI)
 	ADDQ    $0x00000010, post+32(FP)
 	JMP     stored
 
 plainOut:
-	MOVL R8, CX
-	XORL 4112(SI), CX
-	MOVL CX, (BX)
-	MOVL R10, CX
-	XORL 4116(SI), CX
-	MOVL CX, 4(BX)
-	MOVL DI, CX
-	XORL 4120(SI), CX
-	MOVL CX, 8(BX)
-	MOVL R9, CX
-	XORL 4124(SI), CX
-	MOVL CX, 12(BX)
+	MOVL BX, R11
+	XORL 4112(R8), R11
+	MOVL R11, (SI)
+	MOVL DX, R11
+	XORL 4116(R8), R11
+	MOVL R11, 4(SI)
+	MOVL AX, R11
+	XORL 4120(R8), R11
+	MOVL R11, 8(SI)
+	MOVL CX, R11
+	XORL 4124(R8), R11
+	MOVL R11, 12(SI)
 
 stored:
 	ADDQ $0x00000010, dst+8(FP)
@@ -631,623 +629,605 @@ stored:
 
 // func decryptX86x1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 TEXT ·decryptX86x1(SB), $16-48
-	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
-	// of the state in the others, but for 0 on the stack. All are clobbered. Loads are few, since three of
-	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
-	// or key pointer takes one up, since the rounds are written out.
-	MOVQ rk+0(FP), SI
+	// Registers: AX, BX, CX, DX the state, SI and DI bytes, R8 tables and subkeys; the others sums and what
+	// takes a byte out of a word. All are clobbered.
+	MOVQ rk+0(FP), R8
 
 next:
-	MOVQ  src+16(FP), BX
-	MOVQ  pre+24(FP), AX
-	TESTQ AX, AX
+	MOVQ  src+16(FP), SI
+	MOVQ  pre+24(FP), R9
+	TESTQ R9, R9
 	JZ    plain
-	MOVL  (BX), R9
-	XORL  4112(SI), R9
-	XORL  (AX), R9
-	MOVL  4(BX), DI
-	XORL  4116(SI), DI
-	XORL  4(AX), DI
-	MOVL  8(BX), R10
-	XORL  4120(SI), R10
-	XORL  8(AX), R10
-	MOVL  12(BX), R8
-	XORL  4124(SI), R8
-	XORL  12(AX), R8
+	MOVL  (SI), CX
+	XORL  4112(R8), CX
+	XORL  (R9), CX
+	MOVL  4(SI), AX
+	XORL  4116(R8), AX
+	XORL  4(R9), AX
+	MOVL  8(SI), DX
+	XORL  4120(R8), DX
+	XORL  8(R9), DX
+	MOVL  12(SI), BX
+	XORL  4124(R8), BX
+	XORL  12(R9), BX
 	ADDQ  $0x00000010, pre+24(FP)
 	JMP   rounds
 
 plain:
-	MOVL (BX), R9
-	XORL 4112(SI), R9
-	MOVL 4(BX), DI
-	XORL 4116(SI), DI
-	MOVL 8(BX), R10
-	XORL 4120(SI), R10
-	MOVL 12(BX), R8
-	XORL 4124(SI), R8
+	MOVL (SI), CX
+	XORL 4112(R8), CX
+	MOVL 4(SI), AX
+	XORL 4116(R8), AX
+	MOVL 8(SI), DX
+	XORL 4120(R8), DX
+	MOVL 12(SI), BX
+	XORL 4124(R8), BX
 
 rounds:
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4248(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4252(SI), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R10
-	XORL    BP, R10
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4240(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4244(SI), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R9
-	XORL    BP, R9
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4232(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4236(SI), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R10
-	XORL    BP, R10
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4224(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4228(SI), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R9
-	XORL    BP, R9
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4216(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4220(SI), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R10
-	XORL    BP, R10
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4208(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4212(SI), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R9
-	XORL    BP, R9
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4200(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4204(SI), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R10
-	XORL    BP, R10
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4192(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4196(SI), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R9
-	XORL    BP, R9
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4184(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4188(SI), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R10
-	XORL    BP, R10
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4176(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4180(SI), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R9
-	XORL    BP, R9
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4168(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4172(SI), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R10
-	XORL    BP, R10
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4160(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4164(SI), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R9
-	XORL    BP, R9
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4152(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4156(SI), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R10
-	XORL    BP, R10
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4144(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4148(SI), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R9
-	XORL    BP, R9
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    DI, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4136(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4140(SI), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R9, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R10
-	XORL    BP, R10
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVL    R8, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    (SI)(R15*4), R15
-	XORL    3072(SI)(AX*4), R15
-	XORL    R15, DX
-	MOVL    4128(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4132(SI), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVL    R10, R15
-	MOVBLZX AL, AX
-	SHRL    $0x18, R15
-	MOVL    3072(SI)(R15*4), R15
-	XORL    2048(SI)(AX*4), R15
-	XORL    R15, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R9
-	XORL    BP, R9
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVQ    dst+8(FP), BX
-	MOVQ    post+32(FP), AX
-	TESTQ   AX, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4248(R8), R13
+	ADDL    R11, R13
+	ADDL    4252(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4240(R8), R13
+	ADDL    R11, R13
+	ADDL    4244(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4232(R8), R13
+	ADDL    R11, R13
+	ADDL    4236(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4224(R8), R13
+	ADDL    R11, R13
+	ADDL    4228(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4216(R8), R13
+	ADDL    R11, R13
+	ADDL    4220(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4208(R8), R13
+	ADDL    R11, R13
+	ADDL    4212(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4200(R8), R13
+	ADDL    R11, R13
+	ADDL    4204(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4192(R8), R13
+	ADDL    R11, R13
+	ADDL    4196(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4184(R8), R13
+	ADDL    R11, R13
+	ADDL    4188(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4176(R8), R13
+	ADDL    R11, R13
+	ADDL    4180(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4168(R8), R13
+	ADDL    R11, R13
+	ADDL    4172(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4160(R8), R13
+	ADDL    R11, R13
+	ADDL    4164(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4152(R8), R13
+	ADDL    R11, R13
+	ADDL    4156(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4144(R8), R13
+	ADDL    R11, R13
+	ADDL    4148(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    CX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4136(R8), R13
+	ADDL    R11, R13
+	ADDL    4140(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    AX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	MOVL    DX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4128(R8), R13
+	ADDL    R11, R13
+	ADDL    4132(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	MOVL    BX, SI
+	SHRL    $0x10, SI
+	MOVBLZX SI, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVQ    dst+8(FP), SI
+	MOVQ    post+32(FP), R9
+	TESTQ   R9, R9
 	JZ      plainOut
-	MOVL    R10, CX
-	XORL    4096(SI), CX
-	XORL    (AX), CX
-	MOVL    CX, (BX)
-	MOVL    R8, CX
-	XORL    4100(SI), CX
-	XORL    4(AX), CX
-	MOVL    CX, 4(BX)
-	MOVL    R9, CX
-	XORL    4104(SI), CX
-	XORL    8(AX), CX
-	MOVL    CX, 8(BX)
-	MOVL    DI, CX
-	XORL    4108(SI), CX
-	XORL    12(AX), CX
-	MOVL    CX, 12(BX)
+	MOVL    DX, R11
+	XORL    4096(R8), R11
+	XORL    (R9), R11
+	MOVL    R11, (SI)
+	MOVL    BX, R11
+	XORL    4100(R8), R11
+	XORL    4(R9), R11
+	MOVL    R11, 4(SI)
+	MOVL    CX, R11
+	XORL    4104(R8), R11
+	XORL    8(R9), R11
+	MOVL    R11, 8(SI)
+	MOVL    AX, R11
+	XORL    4108(R8), R11
+	XORL    12(R9), R11
+	MOVL    R11, 12(SI)
 	ADDQ    $0x00000010, post+32(FP)
 	JMP     stored
 
 plainOut:
-	MOVL R10, CX
-	XORL 4096(SI), CX
-	MOVL CX, (BX)
-	MOVL R8, CX
-	XORL 4100(SI), CX
-	MOVL CX, 4(BX)
-	MOVL R9, CX
-	XORL 4104(SI), CX
-	MOVL CX, 8(BX)
-	MOVL DI, CX
-	XORL 4108(SI), CX
-	MOVL CX, 12(BX)
+	MOVL DX, R11
+	XORL 4096(R8), R11
+	MOVL R11, (SI)
+	MOVL BX, R11
+	XORL 4100(R8), R11
+	MOVL R11, 4(SI)
+	MOVL CX, R11
+	XORL 4104(R8), R11
+	MOVL R11, 8(SI)
+	MOVL AX, R11
+	XORL 4108(R8), R11
+	MOVL R11, 12(SI)
 
 stored:
 	ADDQ $0x00000010, dst+8(FP)
@@ -2887,16 +2867,6 @@ plain:
 	XORL 4124(SI), R10
 
 rounds:
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -2907,15 +2877,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4248(SI), CX
-	ADDL    4252(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2925,6 +2887,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4248(SI), CX
+	ADDL    4252(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -2935,15 +2905,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4248(SI), CX
-	ADDL    4252(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVL    DI, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2953,6 +2915,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4248(SI), CX
+	ADDL    4252(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, R9
+	RORL    $0x01, R9
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -2963,15 +2933,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4248(SI), CX
-	ADDL    4252(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -2981,6 +2943,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4248(SI), CX
+	ADDL    4252(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R10
+	RORL    $0x01, R10
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -2991,6 +2961,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -3000,16 +2980,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3020,6 +2990,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -3029,16 +3009,6 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3049,6 +3019,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R10, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -3057,16 +3037,6 @@ rounds:
 	XORL    CX, R13
 	XORL    DX, DI
 	RORL    $0x01, DI
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3077,15 +3047,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4232(SI), CX
-	ADDL    4236(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3095,6 +3057,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4232(SI), CX
+	ADDL    4236(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3105,15 +3075,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4232(SI), CX
-	ADDL    4236(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVL    DI, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3123,6 +3085,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4232(SI), CX
+	ADDL    4236(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, R9
+	RORL    $0x01, R9
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3133,15 +3103,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4232(SI), CX
-	ADDL    4236(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3151,6 +3113,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4232(SI), CX
+	ADDL    4236(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R10
+	RORL    $0x01, R10
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3161,6 +3131,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -3170,16 +3150,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3190,6 +3160,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -3199,16 +3179,6 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3219,6 +3189,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R10, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -3227,16 +3207,6 @@ rounds:
 	XORL    CX, R13
 	XORL    DX, DI
 	RORL    $0x01, DI
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3247,15 +3217,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4216(SI), CX
-	ADDL    4220(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3265,6 +3227,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4216(SI), CX
+	ADDL    4220(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3275,15 +3245,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4216(SI), CX
-	ADDL    4220(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVL    DI, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3293,6 +3255,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4216(SI), CX
+	ADDL    4220(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, R9
+	RORL    $0x01, R9
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3303,15 +3273,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4216(SI), CX
-	ADDL    4220(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3321,6 +3283,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4216(SI), CX
+	ADDL    4220(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R10
+	RORL    $0x01, R10
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3331,6 +3301,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -3340,16 +3320,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3360,6 +3330,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -3369,16 +3349,6 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3389,6 +3359,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R10, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -3397,16 +3377,6 @@ rounds:
 	XORL    CX, R13
 	XORL    DX, DI
 	RORL    $0x01, DI
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3417,15 +3387,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4200(SI), CX
-	ADDL    4204(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3435,6 +3397,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4200(SI), CX
+	ADDL    4204(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3445,15 +3415,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4200(SI), CX
-	ADDL    4204(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVL    DI, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3463,6 +3425,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4200(SI), CX
+	ADDL    4204(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, R9
+	RORL    $0x01, R9
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3473,15 +3443,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4200(SI), CX
-	ADDL    4204(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3491,6 +3453,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4200(SI), CX
+	ADDL    4204(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R10
+	RORL    $0x01, R10
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3501,6 +3471,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -3510,16 +3490,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3530,6 +3500,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -3539,16 +3519,6 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3559,6 +3529,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R10, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -3567,16 +3547,6 @@ rounds:
 	XORL    CX, R13
 	XORL    DX, DI
 	RORL    $0x01, DI
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3587,15 +3557,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4184(SI), CX
-	ADDL    4188(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3605,6 +3567,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4184(SI), CX
+	ADDL    4188(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3615,15 +3585,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4184(SI), CX
-	ADDL    4188(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVL    DI, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3633,6 +3595,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4184(SI), CX
+	ADDL    4188(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, R9
+	RORL    $0x01, R9
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3643,15 +3613,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4184(SI), CX
-	ADDL    4188(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3661,6 +3623,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4184(SI), CX
+	ADDL    4188(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R10
+	RORL    $0x01, R10
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3671,16 +3641,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4176(SI), CX
-	ADDL    4180(SI), DX
-	ROLL    $0x01, R11
-	XORL    CX, R11
-	XORL    (SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, (SP)
-	MOVL    R9, AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3690,6 +3651,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4176(SI), CX
+	ADDL    4180(SI), DX
+	ROLL    $0x01, R11
+	XORL    CX, R11
+	XORL    (SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, (SP)
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3700,156 +3670,6 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4176(SI), CX
-	ADDL    4180(SI), DX
-	ROLL    $0x01, R12
-	XORL    CX, R12
-	XORL    4(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4176(SI), CX
-	ADDL    4180(SI), DX
-	ROLL    $0x01, R13
-	XORL    CX, R13
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4168(SI), CX
-	ADDL    4172(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4168(SI), CX
-	ADDL    4172(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4168(SI), CX
-	ADDL    4172(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4160(SI), CX
-	ADDL    4164(SI), DX
-	ROLL    $0x01, R11
-	XORL    CX, R11
-	XORL    (SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, (SP)
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -3860,35 +3680,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
-	ADDL    4160(SI), CX
-	ADDL    4164(SI), DX
+	ADDL    4176(SI), CX
+	ADDL    4180(SI), DX
 	ROLL    $0x01, R12
 	XORL    CX, R12
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3899,15 +3699,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4160(SI), CX
-	ADDL    4164(SI), DX
-	ROLL    $0x01, R13
-	XORL    CX, R13
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    (SP), AX
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3917,6 +3709,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4176(SI), CX
+	ADDL    4180(SI), DX
+	ROLL    $0x01, R13
+	XORL    CX, R13
+	XORL    DX, DI
+	RORL    $0x01, DI
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3927,15 +3727,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4152(SI), CX
-	ADDL    4156(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3945,6 +3737,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4168(SI), CX
+	ADDL    4172(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3955,15 +3755,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4152(SI), CX
-	ADDL    4156(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVL    DI, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -3973,6 +3765,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4168(SI), CX
+	ADDL    4172(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, R9
+	RORL    $0x01, R9
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -3983,15 +3783,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4152(SI), CX
-	ADDL    4156(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4001,6 +3793,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4168(SI), CX
+	ADDL    4172(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R10
+	RORL    $0x01, R10
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -4011,15 +3811,35 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
-	ADDL    4144(SI), CX
-	ADDL    4148(SI), DX
+	ADDL    4160(SI), CX
+	ADDL    4164(SI), DX
 	ROLL    $0x01, R11
 	XORL    CX, R11
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVL    R15, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -4030,35 +3850,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
-	ADDL    4144(SI), CX
-	ADDL    4148(SI), DX
+	ADDL    4160(SI), CX
+	ADDL    4164(SI), DX
 	ROLL    $0x01, R12
 	XORL    CX, R12
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -4069,15 +3869,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4144(SI), CX
-	ADDL    4148(SI), DX
-	ROLL    $0x01, R13
-	XORL    CX, R13
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    (SP), AX
+	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4087,6 +3879,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4160(SI), CX
+	ADDL    4164(SI), DX
+	ROLL    $0x01, R13
+	XORL    CX, R13
+	XORL    DX, DI
+	RORL    $0x01, DI
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -4097,15 +3897,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4115,6 +3907,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4152(SI), CX
+	ADDL    4156(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -4125,15 +3925,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVL    DI, AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4143,6 +3935,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4152(SI), CX
+	ADDL    4156(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, R9
+	RORL    $0x01, R9
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -4153,15 +3953,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4171,6 +3963,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4152(SI), CX
+	ADDL    4156(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R10
+	RORL    $0x01, R10
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -4181,6 +3981,186 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4144(SI), CX
+	ADDL    4148(SI), DX
+	ROLL    $0x01, R11
+	XORL    CX, R11
+	XORL    (SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, (SP)
+	MOVL    R15, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    R9, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4144(SI), CX
+	ADDL    4148(SI), DX
+	ROLL    $0x01, R12
+	XORL    CX, R12
+	XORL    4(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 4(SP)
+	MOVL    BP, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    R10, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4144(SI), CX
+	ADDL    4148(SI), DX
+	ROLL    $0x01, R13
+	XORL    CX, R13
+	XORL    DX, DI
+	RORL    $0x01, DI
+	MOVL    R11, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    DX, R8
+	RORL    $0x01, R8
+	MOVL    R12, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, R9
+	RORL    $0x01, R9
+	MOVL    R13, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R10
+	RORL    $0x01, R10
+	MOVL    R14, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -4190,16 +4170,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -4210,16 +4180,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	ROLL    $0x01, R12
-	XORL    CX, R12
-	XORL    4(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 4(SP)
-	MOVL    R10, AX
+	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -4229,6 +4190,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	ROLL    $0x01, R12
+	XORL    CX, R12
+	XORL    4(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 4(SP)
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -4239,6 +4209,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R10, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -6551,16 +6531,6 @@ plain:
 	XORL 4124(SI), R8
 
 rounds:
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6571,6 +6541,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -6580,16 +6560,6 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6600,6 +6570,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -6609,16 +6589,6 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6629,6 +6599,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -6637,16 +6617,6 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, DI
 	RORL    $0x01, DI
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6657,6 +6627,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -6665,16 +6645,6 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R8
 	RORL    $0x01, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6685,6 +6655,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -6694,16 +6674,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6714,6 +6684,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -6723,16 +6703,6 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6743,6 +6713,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -6752,16 +6732,6 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6772,6 +6742,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -6781,16 +6761,6 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6801,6 +6771,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -6810,16 +6790,6 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6830,6 +6800,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -6839,16 +6819,6 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6859,6 +6829,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -6867,16 +6847,6 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, DI
 	RORL    $0x01, DI
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6887,6 +6857,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -6895,16 +6875,6 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R8
 	RORL    $0x01, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6915,6 +6885,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -6924,16 +6904,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6944,6 +6914,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -6953,16 +6933,6 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -6973,6 +6943,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -6982,16 +6962,6 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7002,6 +6972,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -7011,16 +6991,6 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7031,6 +7001,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -7040,16 +7020,6 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7060,6 +7030,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -7069,16 +7049,6 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7089,6 +7059,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -7097,16 +7077,6 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, DI
 	RORL    $0x01, DI
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7117,6 +7087,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -7125,16 +7105,6 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R8
 	RORL    $0x01, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7145,6 +7115,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -7154,16 +7134,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7174,6 +7144,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -7183,16 +7163,6 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7203,6 +7173,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -7212,16 +7192,6 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7232,6 +7202,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -7241,16 +7221,6 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7261,16 +7231,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4200(SI), CX
-	ADDL    4204(SI), DX
-	ROLL    $0x01, R13
-	XORL    CX, R13
-	XORL    16(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 16(SP)
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7280,6 +7241,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4200(SI), CX
+	ADDL    4204(SI), DX
+	ROLL    $0x01, R13
+	XORL    CX, R13
+	XORL    16(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 16(SP)
 	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7290,16 +7260,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4200(SI), CX
-	ADDL    4204(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    20(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 20(SP)
-	MOVL    8(SP), AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7309,6 +7270,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4200(SI), CX
+	ADDL    4204(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    20(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 20(SP)
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7319,15 +7289,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4200(SI), CX
-	ADDL    4204(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    12(SP), AX
+	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7337,6 +7299,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4200(SI), CX
+	ADDL    4204(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, DI
+	RORL    $0x01, DI
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7347,15 +7317,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4200(SI), CX
-	ADDL    4204(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    16(SP), AX
+	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7365,6 +7327,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4200(SI), CX
+	ADDL    4204(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7375,16 +7345,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4192(SI), CX
-	ADDL    4196(SI), DX
-	ROLL    $0x01, R9
-	XORL    CX, R9
-	XORL    (SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, (SP)
-	MOVL    20(SP), AX
+	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7394,6 +7355,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4192(SI), CX
+	ADDL    4196(SI), DX
+	ROLL    $0x01, R9
+	XORL    CX, R9
+	XORL    (SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, (SP)
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7404,216 +7374,6 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4192(SI), CX
-	ADDL    4196(SI), DX
-	ROLL    $0x01, R10
-	XORL    CX, R10
-	XORL    4(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R15, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4192(SI), CX
-	ADDL    4196(SI), DX
-	ROLL    $0x01, R11
-	XORL    CX, R11
-	XORL    8(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 8(SP)
-	MOVL    R8, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    BP, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4192(SI), CX
-	ADDL    4196(SI), DX
-	ROLL    $0x01, R12
-	XORL    CX, R12
-	XORL    12(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 12(SP)
-	MOVL    (SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R9, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4184(SI), CX
-	ADDL    4188(SI), DX
-	ROLL    $0x01, R13
-	XORL    CX, R13
-	XORL    16(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 16(SP)
-	MOVL    4(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R10, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4184(SI), CX
-	ADDL    4188(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    20(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 20(SP)
-	MOVL    8(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R11, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4184(SI), CX
-	ADDL    4188(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    12(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R12, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4184(SI), CX
-	ADDL    4188(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    16(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
-	MOVL    R13, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4176(SI), CX
-	ADDL    4180(SI), DX
-	ROLL    $0x01, R9
-	XORL    CX, R9
-	XORL    (SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, (SP)
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -7624,35 +7384,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
-	ADDL    4176(SI), CX
-	ADDL    4180(SI), DX
+	ADDL    4192(SI), CX
+	ADDL    4196(SI), DX
 	ROLL    $0x01, R10
 	XORL    CX, R10
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7663,16 +7403,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4176(SI), CX
-	ADDL    4180(SI), DX
-	ROLL    $0x01, R11
-	XORL    CX, R11
-	XORL    8(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 8(SP)
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7682,6 +7413,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4192(SI), CX
+	ADDL    4196(SI), DX
+	ROLL    $0x01, R11
+	XORL    CX, R11
+	XORL    8(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 8(SP)
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7692,16 +7432,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4176(SI), CX
-	ADDL    4180(SI), DX
-	ROLL    $0x01, R12
-	XORL    CX, R12
-	XORL    12(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 12(SP)
-	MOVL    (SP), AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7711,6 +7442,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4192(SI), CX
+	ADDL    4196(SI), DX
+	ROLL    $0x01, R12
+	XORL    CX, R12
+	XORL    12(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 12(SP)
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7721,16 +7461,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4168(SI), CX
-	ADDL    4172(SI), DX
-	ROLL    $0x01, R13
-	XORL    CX, R13
-	XORL    16(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 16(SP)
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7740,6 +7471,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4184(SI), CX
+	ADDL    4188(SI), DX
+	ROLL    $0x01, R13
+	XORL    CX, R13
+	XORL    16(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 16(SP)
 	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7750,16 +7490,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4168(SI), CX
-	ADDL    4172(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    20(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 20(SP)
-	MOVL    8(SP), AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7769,6 +7500,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4184(SI), CX
+	ADDL    4188(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    20(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 20(SP)
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7779,15 +7519,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4168(SI), CX
-	ADDL    4172(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    12(SP), AX
+	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7797,6 +7529,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4184(SI), CX
+	ADDL    4188(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, DI
+	RORL    $0x01, DI
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7807,15 +7547,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4168(SI), CX
-	ADDL    4172(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    16(SP), AX
+	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7825,6 +7557,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4184(SI), CX
+	ADDL    4188(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7835,15 +7575,35 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
-	ADDL    4160(SI), CX
-	ADDL    4164(SI), DX
+	ADDL    4176(SI), CX
+	ADDL    4180(SI), DX
 	ROLL    $0x01, R9
 	XORL    CX, R9
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVL    R14, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -7854,35 +7614,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
-	ADDL    4160(SI), CX
-	ADDL    4164(SI), DX
+	ADDL    4176(SI), CX
+	ADDL    4180(SI), DX
 	ROLL    $0x01, R10
 	XORL    CX, R10
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7893,16 +7633,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4160(SI), CX
-	ADDL    4164(SI), DX
-	ROLL    $0x01, R11
-	XORL    CX, R11
-	XORL    8(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 8(SP)
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7912,6 +7643,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4176(SI), CX
+	ADDL    4180(SI), DX
+	ROLL    $0x01, R11
+	XORL    CX, R11
+	XORL    8(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 8(SP)
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7922,16 +7662,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4160(SI), CX
-	ADDL    4164(SI), DX
-	ROLL    $0x01, R12
-	XORL    CX, R12
-	XORL    12(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 12(SP)
-	MOVL    (SP), AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7941,6 +7672,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4176(SI), CX
+	ADDL    4180(SI), DX
+	ROLL    $0x01, R12
+	XORL    CX, R12
+	XORL    12(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 12(SP)
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7951,16 +7691,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4152(SI), CX
-	ADDL    4156(SI), DX
-	ROLL    $0x01, R13
-	XORL    CX, R13
-	XORL    16(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 16(SP)
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7970,6 +7701,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4168(SI), CX
+	ADDL    4172(SI), DX
+	ROLL    $0x01, R13
+	XORL    CX, R13
+	XORL    16(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 16(SP)
 	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -7980,16 +7720,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4152(SI), CX
-	ADDL    4156(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    20(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 20(SP)
-	MOVL    8(SP), AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -7999,6 +7730,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4168(SI), CX
+	ADDL    4172(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    20(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 20(SP)
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8009,15 +7749,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4152(SI), CX
-	ADDL    4156(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    12(SP), AX
+	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8027,6 +7759,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4168(SI), CX
+	ADDL    4172(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, DI
+	RORL    $0x01, DI
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8037,15 +7777,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4152(SI), CX
-	ADDL    4156(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    16(SP), AX
+	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8055,6 +7787,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4168(SI), CX
+	ADDL    4172(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8065,15 +7805,35 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
-	ADDL    4144(SI), CX
-	ADDL    4148(SI), DX
+	ADDL    4160(SI), CX
+	ADDL    4164(SI), DX
 	ROLL    $0x01, R9
 	XORL    CX, R9
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVL    R14, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
@@ -8084,35 +7844,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
-	MOVL    R14, AX
-	MOVBLZX AL, BX
-	MOVL    (SI)(BX*4), CX
-	MOVBLZX AH, BX
-	XORL    1024(SI)(BX*4), CX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVBLZX AH, AX
-	XORL    3072(SI)(AX*4), CX
 	ADDL    DX, CX
 	ADDL    CX, DX
-	ADDL    4144(SI), CX
-	ADDL    4148(SI), DX
+	ADDL    4160(SI), CX
+	ADDL    4164(SI), DX
 	ROLL    $0x01, R10
 	XORL    CX, R10
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVL    DI, AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8123,16 +7863,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4144(SI), CX
-	ADDL    4148(SI), DX
-	ROLL    $0x01, R11
-	XORL    CX, R11
-	XORL    8(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 8(SP)
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8142,6 +7873,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4160(SI), CX
+	ADDL    4164(SI), DX
+	ROLL    $0x01, R11
+	XORL    CX, R11
+	XORL    8(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 8(SP)
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8152,16 +7892,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4144(SI), CX
-	ADDL    4148(SI), DX
-	ROLL    $0x01, R12
-	XORL    CX, R12
-	XORL    12(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 12(SP)
-	MOVL    (SP), AX
+	MOVL    R8, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8171,6 +7902,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4160(SI), CX
+	ADDL    4164(SI), DX
+	ROLL    $0x01, R12
+	XORL    CX, R12
+	XORL    12(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 12(SP)
 	MOVL    R9, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8181,16 +7921,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	ROLL    $0x01, R13
-	XORL    CX, R13
-	XORL    16(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 16(SP)
-	MOVL    4(SP), AX
+	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8200,6 +7931,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4152(SI), CX
+	ADDL    4156(SI), DX
+	ROLL    $0x01, R13
+	XORL    CX, R13
+	XORL    16(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 16(SP)
 	MOVL    R10, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8210,16 +7950,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	ROLL    $0x01, R14
-	XORL    CX, R14
-	XORL    20(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 20(SP)
-	MOVL    8(SP), AX
+	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8229,6 +7960,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4152(SI), CX
+	ADDL    4156(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    20(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 20(SP)
 	MOVL    R11, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8239,15 +7979,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	ROLL    $0x01, R15
-	XORL    CX, R15
-	XORL    DX, DI
-	RORL    $0x01, DI
-	MOVL    12(SP), AX
+	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8257,6 +7989,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4152(SI), CX
+	ADDL    4156(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, DI
+	RORL    $0x01, DI
 	MOVL    R12, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8267,15 +8007,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4136(SI), CX
-	ADDL    4140(SI), DX
-	ROLL    $0x01, BP
-	XORL    CX, BP
-	XORL    DX, R8
-	RORL    $0x01, R8
-	MOVL    16(SP), AX
+	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8285,6 +8017,14 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4152(SI), CX
+	ADDL    4156(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R8
+	RORL    $0x01, R8
 	MOVL    R13, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8295,6 +8035,246 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4144(SI), CX
+	ADDL    4148(SI), DX
+	ROLL    $0x01, R9
+	XORL    CX, R9
+	XORL    (SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, (SP)
+	MOVL    R14, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    20(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4144(SI), CX
+	ADDL    4148(SI), DX
+	ROLL    $0x01, R10
+	XORL    CX, R10
+	XORL    4(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 4(SP)
+	MOVL    R15, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    DI, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4144(SI), CX
+	ADDL    4148(SI), DX
+	ROLL    $0x01, R11
+	XORL    CX, R11
+	XORL    8(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 8(SP)
+	MOVL    BP, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4144(SI), CX
+	ADDL    4148(SI), DX
+	ROLL    $0x01, R12
+	XORL    CX, R12
+	XORL    12(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 12(SP)
+	MOVL    R9, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    (SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	ROLL    $0x01, R13
+	XORL    CX, R13
+	XORL    16(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 16(SP)
+	MOVL    R10, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    4(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	ROLL    $0x01, R14
+	XORL    CX, R14
+	XORL    20(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 20(SP)
+	MOVL    R11, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    8(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	ROLL    $0x01, R15
+	XORL    CX, R15
+	XORL    DX, DI
+	RORL    $0x01, DI
+	MOVL    R12, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    12(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4136(SI), CX
+	ADDL    4140(SI), DX
+	ROLL    $0x01, BP
+	XORL    CX, BP
+	XORL    DX, R8
+	RORL    $0x01, R8
+	MOVL    R13, AX
+	MOVBLZX AL, BX
+	MOVL    (SI)(BX*4), CX
+	MOVBLZX AH, BX
+	XORL    1024(SI)(BX*4), CX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    2048(SI)(BX*4), CX
+	MOVBLZX AH, AX
+	XORL    3072(SI)(AX*4), CX
+	MOVL    16(SP), AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -8304,16 +8284,6 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVL    20(SP), AX
-	MOVBLZX AL, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVBLZX AH, BX
-	XORL    2048(SI)(BX*4), DX
-	SHRL    $0x10, AX
-	MOVBLZX AL, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVBLZX AH, AX
-	XORL    (SI)(AX*4), DX
 	MOVL    R14, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8324,16 +8294,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	ROLL    $0x01, R10
-	XORL    CX, R10
-	XORL    4(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 4(SP)
-	MOVL    DI, AX
+	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8343,6 +8304,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	ROLL    $0x01, R10
+	XORL    CX, R10
+	XORL    4(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 4(SP)
 	MOVL    R15, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8353,16 +8323,7 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
-	ADDL    DX, CX
-	ADDL    CX, DX
-	ADDL    4128(SI), CX
-	ADDL    4132(SI), DX
-	ROLL    $0x01, R11
-	XORL    CX, R11
-	XORL    8(SP), DX
-	RORL    $0x01, DX
-	MOVL    DX, 8(SP)
-	MOVL    R8, AX
+	MOVL    DI, AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	MOVBLZX AH, BX
@@ -8372,6 +8333,15 @@ rounds:
 	XORL    3072(SI)(BX*4), DX
 	MOVBLZX AH, AX
 	XORL    (SI)(AX*4), DX
+	ADDL    DX, CX
+	ADDL    CX, DX
+	ADDL    4128(SI), CX
+	ADDL    4132(SI), DX
+	ROLL    $0x01, R11
+	XORL    CX, R11
+	XORL    8(SP), DX
+	RORL    $0x01, DX
+	MOVL    DX, 8(SP)
 	MOVL    BP, AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
@@ -8382,6 +8352,16 @@ rounds:
 	XORL    2048(SI)(BX*4), CX
 	MOVBLZX AH, AX
 	XORL    3072(SI)(AX*4), CX
+	MOVL    R8, AX
+	MOVBLZX AL, BX
+	MOVL    1024(SI)(BX*4), DX
+	MOVBLZX AH, BX
+	XORL    2048(SI)(BX*4), DX
+	SHRL    $0x10, AX
+	MOVBLZX AL, BX
+	XORL    3072(SI)(BX*4), DX
+	MOVBLZX AH, AX
+	XORL    (SI)(AX*4), DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -8531,561 +8511,558 @@ stored:
 // func encryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: BMI
 TEXT ·encryptBMIx1(SB), $16-48
-	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
-	// of the state in the others, but for 0 on the stack. All are clobbered. Loads are few, since three of
-	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
-	// or key pointer takes one up, since the rounds are written out.
-	MOVQ rk+0(FP), SI
-	MOVL $0x00000808, DI
-	MOVL $0x00000810, R8
+	// Registers: AX, BX, CX, DX the state, SI and DI bytes, R8 tables and subkeys; the others sums and what
+	// takes a byte out of a word. All are clobbered.
+	MOVQ rk+0(FP), R8
+	MOVL $0x00000810, R15
 
 next:
-	MOVQ  src+16(FP), BX
-	MOVQ  pre+24(FP), AX
-	TESTQ AX, AX
+	MOVQ  src+16(FP), SI
+	MOVQ  pre+24(FP), R9
+	TESTQ R9, R9
 	JZ    plain
-	MOVL  (BX), R9
-	XORL  4096(SI), R9
-	XORL  (AX), R9
-	MOVL  4(BX), R11
-	XORL  4100(SI), R11
-	XORL  4(AX), R11
-	MOVL  8(BX), R10
-	XORL  4104(SI), R10
-	XORL  8(AX), R10
-	MOVL  12(BX), R12
-	XORL  4108(SI), R12
-	XORL  12(AX), R12
+	MOVL  (SI), AX
+	XORL  4096(R8), AX
+	XORL  (R9), AX
+	MOVL  4(SI), CX
+	XORL  4100(R8), CX
+	XORL  4(R9), CX
+	MOVL  8(SI), BX
+	XORL  4104(R8), BX
+	XORL  8(R9), BX
+	MOVL  12(SI), DX
+	XORL  4108(R8), DX
+	XORL  12(R9), DX
 	ADDQ  $0x00000010, pre+24(FP)
 	JMP   rounds
 
 plain:
-	MOVL (BX), R9
-	XORL 4096(SI), R9
-	MOVL 4(BX), R11
-	XORL 4100(SI), R11
-	MOVL 8(BX), R10
-	XORL 4104(SI), R10
-	MOVL 12(BX), R12
-	XORL 4108(SI), R12
+	MOVL (SI), AX
+	XORL 4096(R8), AX
+	MOVL 4(SI), CX
+	XORL 4100(R8), CX
+	MOVL 8(SI), BX
+	XORL 4104(R8), BX
+	MOVL 12(SI), DX
+	XORL 4108(R8), DX
 
 rounds:
-	MOVBLZX R11, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4128(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4132(SI), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R12
-	XORL    DX, R12
-	MOVBLZX R12, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4136(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4140(SI), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, R11
-	XORL    DX, R11
-	MOVBLZX R11, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4144(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4148(SI), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R12
-	XORL    DX, R12
-	MOVBLZX R12, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4152(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4156(SI), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, R11
-	XORL    DX, R11
-	MOVBLZX R11, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4160(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4164(SI), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R12
-	XORL    DX, R12
-	MOVBLZX R12, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4168(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4172(SI), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, R11
-	XORL    DX, R11
-	MOVBLZX R11, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4176(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4180(SI), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R12
-	XORL    DX, R12
-	MOVBLZX R12, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4184(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4188(SI), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, R11
-	XORL    DX, R11
-	MOVBLZX R11, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4192(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4196(SI), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R12
-	XORL    DX, R12
-	MOVBLZX R12, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4200(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4204(SI), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, R11
-	XORL    DX, R11
-	MOVBLZX R11, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4208(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4212(SI), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R12
-	XORL    DX, R12
-	MOVBLZX R12, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4216(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4220(SI), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, R11
-	XORL    DX, R11
-	MOVBLZX R11, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4224(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4228(SI), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R12
-	XORL    DX, R12
-	MOVBLZX R12, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4232(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4236(SI), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, R11
-	XORL    DX, R11
-	MOVBLZX R11, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4240(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4244(SI), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R10
-	RORL    $0x01, R10
-	ROLL    $0x01, R12
-	XORL    DX, R12
-	MOVBLZX R12, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4248(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4252(SI), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	XORL    BP, R9
-	RORL    $0x01, R9
-	ROLL    $0x01, R11
-	XORL    DX, R11
-	MOVQ    dst+8(FP), BX
-	MOVQ    post+32(FP), AX
-	TESTQ   AX, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4128(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4132(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4136(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4140(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4144(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4148(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4152(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4156(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4160(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4164(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4168(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4172(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4176(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4180(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4184(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4188(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4192(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4196(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4200(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4204(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4208(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4212(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4216(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4220(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4224(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4228(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4232(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4236(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4240(R8), R13
+	ADDL    R12, R13
+	MOVBLZX AL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4244(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, DX
+	XORL    R14, DX
+	XORL    R13, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	MOVL    4248(R8), R13
+	ADDL    R12, R13
+	MOVBLZX BL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4252(R8), R14
+	LEAL    (R14)(R12*2), R14
+	ADDL    R11, R14
+	ADDL    R11, R13
+	ROLL    $0x01, CX
+	XORL    R14, CX
+	XORL    R13, AX
+	RORL    $0x01, AX
+	MOVQ    dst+8(FP), SI
+	MOVQ    post+32(FP), R9
+	TESTQ   R9, R9
 	JZ      plainOut
-	MOVL    R10, CX
-	XORL    4112(SI), CX
-	XORL    (AX), CX
-	MOVL    CX, (BX)
-	MOVL    R12, CX
-	XORL    4116(SI), CX
-	XORL    4(AX), CX
-	MOVL    CX, 4(BX)
-	MOVL    R9, CX
-	XORL    4120(SI), CX
-	XORL    8(AX), CX
-	MOVL    CX, 8(BX)
-	MOVL    R11, CX
-	XORL    4124(SI), CX
-	XORL    12(AX), CX
-	MOVL    CX, 12(BX)
+	MOVL    BX, R11
+	XORL    4112(R8), R11
+	XORL    (R9), R11
+	MOVL    R11, (SI)
+	MOVL    DX, R11
+	XORL    4116(R8), R11
+	XORL    4(R9), R11
+	MOVL    R11, 4(SI)
+	MOVL    AX, R11
+	XORL    4120(R8), R11
+	XORL    8(R9), R11
+	MOVL    R11, 8(SI)
+	MOVL    CX, R11
+	XORL    4124(R8), R11
+	XORL    12(R9), R11
+	MOVL    R11, 12(SI)
 	ADDQ    $0x00000010, post+32(FP)
 	JMP     stored
 
 plainOut:
-	MOVL R10, CX
-	XORL 4112(SI), CX
-	MOVL CX, (BX)
-	MOVL R12, CX
-	XORL 4116(SI), CX
-	MOVL CX, 4(BX)
-	MOVL R9, CX
-	XORL 4120(SI), CX
-	MOVL CX, 8(BX)
-	MOVL R11, CX
-	XORL 4124(SI), CX
-	MOVL CX, 12(BX)
+	MOVL BX, R11
+	XORL 4112(R8), R11
+	MOVL R11, (SI)
+	MOVL DX, R11
+	XORL 4116(R8), R11
+	MOVL R11, 4(SI)
+	MOVL AX, R11
+	XORL 4120(R8), R11
+	MOVL R11, 8(SI)
+	MOVL CX, R11
+	XORL 4124(R8), R11
+	MOVL R11, 12(SI)
 
 stored:
 	ADDQ $0x00000010, dst+8(FP)
@@ -9097,561 +9074,542 @@ stored:
 // func decryptBMIx1(rk *[1064]uint32, dst *byte, src *byte, pre *byte, post *byte, blocks int)
 // Requires: BMI
 TEXT ·decryptBMIx1(SB), $16-48
-	// Registers: SI tables and subkeys, AX and BX bytes of words and pointers, CX and DX sums; the words
-	// of the state in the others, but for 0 on the stack. All are clobbered. Loads are few, since three of
-	// them in a cycle often meet in a bank of the cache: so bytes are taken out of registers, and no counter
-	// or key pointer takes one up, since the rounds are written out.
-	MOVQ rk+0(FP), SI
-	MOVL $0x00000808, DI
-	MOVL $0x00000810, R8
+	// Registers: AX, BX, CX, DX the state, SI and DI bytes, R8 tables and subkeys; the others sums and what
+	// takes a byte out of a word. All are clobbered.
+	MOVQ rk+0(FP), R8
+	MOVL $0x00000810, R15
 
 next:
-	MOVQ  src+16(FP), BX
-	MOVQ  pre+24(FP), AX
-	TESTQ AX, AX
+	MOVQ  src+16(FP), SI
+	MOVQ  pre+24(FP), R9
+	TESTQ R9, R9
 	JZ    plain
-	MOVL  (BX), R11
-	XORL  4112(SI), R11
-	XORL  (AX), R11
-	MOVL  4(BX), R9
-	XORL  4116(SI), R9
-	XORL  4(AX), R9
-	MOVL  8(BX), R12
-	XORL  4120(SI), R12
-	XORL  8(AX), R12
-	MOVL  12(BX), R10
-	XORL  4124(SI), R10
-	XORL  12(AX), R10
+	MOVL  (SI), CX
+	XORL  4112(R8), CX
+	XORL  (R9), CX
+	MOVL  4(SI), AX
+	XORL  4116(R8), AX
+	XORL  4(R9), AX
+	MOVL  8(SI), DX
+	XORL  4120(R8), DX
+	XORL  8(R9), DX
+	MOVL  12(SI), BX
+	XORL  4124(R8), BX
+	XORL  12(R9), BX
 	ADDQ  $0x00000010, pre+24(FP)
 	JMP   rounds
 
 plain:
-	MOVL (BX), R11
-	XORL 4112(SI), R11
-	MOVL 4(BX), R9
-	XORL 4116(SI), R9
-	MOVL 8(BX), R12
-	XORL 4120(SI), R12
-	MOVL 12(BX), R10
-	XORL 4124(SI), R10
+	MOVL (SI), CX
+	XORL 4112(R8), CX
+	MOVL 4(SI), AX
+	XORL 4116(R8), AX
+	MOVL 8(SI), DX
+	XORL 4120(R8), DX
+	MOVL 12(SI), BX
+	XORL 4124(R8), BX
 
 rounds:
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4248(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4252(SI), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R12
-	XORL    BP, R12
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4240(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4244(SI), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R11
-	XORL    BP, R11
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4232(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4236(SI), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R12
-	XORL    BP, R12
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4224(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4228(SI), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R11
-	XORL    BP, R11
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4216(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4220(SI), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R12
-	XORL    BP, R12
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4208(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4212(SI), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R11
-	XORL    BP, R11
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4200(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4204(SI), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R12
-	XORL    BP, R12
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4192(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4196(SI), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R11
-	XORL    BP, R11
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4184(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4188(SI), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R12
-	XORL    BP, R12
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4176(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4180(SI), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R11
-	XORL    BP, R11
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4168(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4172(SI), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R12
-	XORL    BP, R12
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4160(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4164(SI), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R11
-	XORL    BP, R11
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4152(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4156(SI), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R12
-	XORL    BP, R12
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4144(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4148(SI), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R11
-	XORL    BP, R11
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4136(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4140(SI), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R12
-	XORL    BP, R12
-	XORL    DX, R10
-	RORL    $0x01, R10
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	MOVL    (SI)(AX*4), AX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), AX
-	XORL    AX, DX
-	MOVL    4128(SI), BP
-	ADDL    DX, BP
-	ADDL    DX, DX
-	ADDL    4132(SI), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	MOVL    3072(SI)(AX*4), AX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), AX
-	XORL    AX, CX
-	ADDL    CX, BP
-	ADDL    CX, DX
-	ROLL    $0x01, R11
-	XORL    BP, R11
-	XORL    DX, R9
-	RORL    $0x01, R9
-	MOVQ    dst+8(FP), BX
-	MOVQ    post+32(FP), AX
-	TESTQ   AX, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4248(R8), R13
+	ADDL    R11, R13
+	ADDL    4252(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4240(R8), R13
+	ADDL    R11, R13
+	ADDL    4244(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4232(R8), R13
+	ADDL    R11, R13
+	ADDL    4236(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4224(R8), R13
+	ADDL    R11, R13
+	ADDL    4228(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4216(R8), R13
+	ADDL    R11, R13
+	ADDL    4220(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4208(R8), R13
+	ADDL    R11, R13
+	ADDL    4212(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4200(R8), R13
+	ADDL    R11, R13
+	ADDL    4204(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4192(R8), R13
+	ADDL    R11, R13
+	ADDL    4196(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4184(R8), R13
+	ADDL    R11, R13
+	ADDL    4188(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4176(R8), R13
+	ADDL    R11, R13
+	ADDL    4180(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4168(R8), R13
+	ADDL    R11, R13
+	ADDL    4172(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4160(R8), R13
+	ADDL    R11, R13
+	ADDL    4164(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4152(R8), R13
+	ADDL    R11, R13
+	ADDL    4156(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4144(R8), R13
+	ADDL    R11, R13
+	ADDL    4148(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVBLZX CL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX CH, DI
+	MOVL    CX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, CX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4136(R8), R13
+	ADDL    R11, R13
+	ADDL    4140(R8), R11
+	MOVBLZX AL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX AH, DI
+	MOVL    AX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, AX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, DX
+	XORL    R13, DX
+	XORL    R14, BX
+	RORL    $0x01, BX
+	MOVBLZX DL, SI
+	MOVL    (R8)(SI*4), R11
+	MOVBLZX DH, DI
+	MOVL    DX, R9
+	SHRL    $0x18, R9
+	XORL    1024(R8)(DI*4), R11
+	MOVL    3072(R8)(R9*4), R9
+	BEXTRL  R15, DX, SI
+	XORL    2048(R8)(SI*4), R9
+	XORL    R9, R11
+	MOVL    4128(R8), R13
+	ADDL    R11, R13
+	ADDL    4132(R8), R11
+	MOVBLZX BL, SI
+	MOVL    1024(R8)(SI*4), R12
+	MOVBLZX BH, DI
+	MOVL    BX, R9
+	SHRL    $0x18, R9
+	XORL    2048(R8)(DI*4), R12
+	MOVL    (R8)(R9*4), R9
+	BEXTRL  R15, BX, SI
+	XORL    3072(R8)(SI*4), R9
+	XORL    R9, R12
+	ADDL    R12, R13
+	LEAL    (R11)(R12*2), R14
+	ROLL    $0x01, CX
+	XORL    R13, CX
+	XORL    R14, AX
+	RORL    $0x01, AX
+	MOVQ    dst+8(FP), SI
+	MOVQ    post+32(FP), R9
+	TESTQ   R9, R9
 	JZ      plainOut
-	MOVL    R12, CX
-	XORL    4096(SI), CX
-	XORL    (AX), CX
-	MOVL    CX, (BX)
-	MOVL    R10, CX
-	XORL    4100(SI), CX
-	XORL    4(AX), CX
-	MOVL    CX, 4(BX)
-	MOVL    R11, CX
-	XORL    4104(SI), CX
-	XORL    8(AX), CX
-	MOVL    CX, 8(BX)
-	MOVL    R9, CX
-	XORL    4108(SI), CX
-	XORL    12(AX), CX
-	MOVL    CX, 12(BX)
+	MOVL    DX, R11
+	XORL    4096(R8), R11
+	XORL    (R9), R11
+	MOVL    R11, (SI)
+	MOVL    BX, R11
+	XORL    4100(R8), R11
+	XORL    4(R9), R11
+	MOVL    R11, 4(SI)
+	MOVL    CX, R11
+	XORL    4104(R8), R11
+	XORL    8(R9), R11
+	MOVL    R11, 8(SI)
+	MOVL    AX, R11
+	XORL    4108(R8), R11
+	XORL    12(R9), R11
+	MOVL    R11, 12(SI)
 	ADDQ    $0x00000010, post+32(FP)
 	JMP     stored
 
 plainOut:
-	MOVL R12, CX
-	XORL 4096(SI), CX
-	MOVL CX, (BX)
-	MOVL R10, CX
-	XORL 4100(SI), CX
-	MOVL CX, 4(BX)
-	MOVL R11, CX
-	XORL 4104(SI), CX
-	MOVL CX, 8(BX)
-	MOVL R9, CX
-	XORL 4108(SI), CX
-	MOVL CX, 12(BX)
+	MOVL DX, R11
+	XORL 4096(R8), R11
+	MOVL R11, (SI)
+	MOVL BX, R11
+	XORL 4100(R8), R11
+	MOVL R11, 4(SI)
+	MOVL CX, R11
+	XORL 4104(R8), R11
+	MOVL R11, 8(SI)
+	MOVL AX, R11
+	XORL 4108(R8), R11
+	MOVL R11, 12(SI)
 
 stored:
 	ADDQ $0x00000010, dst+8(FP)
@@ -9755,19 +9713,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -9782,19 +9742,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -9808,19 +9770,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -9834,19 +9798,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -9861,19 +9827,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -9888,19 +9856,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -9915,19 +9885,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -9942,19 +9914,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -9968,19 +9942,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -9994,19 +9970,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -10021,19 +9999,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -10048,19 +10028,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -10075,19 +10057,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -10102,19 +10086,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -10128,19 +10114,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -10154,19 +10142,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -10181,19 +10171,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -10208,19 +10200,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -10235,19 +10229,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -10262,19 +10258,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -10288,19 +10286,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -10314,19 +10314,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -10341,19 +10343,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -10368,19 +10372,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -10395,19 +10401,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -10422,19 +10430,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -10448,19 +10458,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -10474,19 +10486,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -10501,19 +10515,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -10528,19 +10544,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -10555,19 +10573,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -10582,19 +10602,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -10608,19 +10630,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -10634,19 +10658,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -10661,19 +10687,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -10688,19 +10716,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -10715,19 +10745,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -10742,19 +10774,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -10768,19 +10802,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -10794,19 +10830,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -10821,19 +10859,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -10848,19 +10888,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -10875,19 +10917,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -10902,19 +10946,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -10928,19 +10974,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -10954,19 +11002,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -10981,19 +11031,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R9, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R9, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -11008,19 +11060,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVBLZX R10, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R10, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -11227,24 +11281,26 @@ plain:
 	XORL 4124(SI), R10
 
 rounds:
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -11254,24 +11310,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -11280,24 +11338,26 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, R9
 	RORL    $0x01, R9
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -11306,24 +11366,26 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R10
 	RORL    $0x01, R10
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -11333,24 +11395,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX R15, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R15, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -11360,24 +11424,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX BP, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, BP, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -11387,24 +11453,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -11414,24 +11482,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -11440,24 +11510,26 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, R9
 	RORL    $0x01, R9
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -11466,24 +11538,26 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R10
 	RORL    $0x01, R10
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -11493,24 +11567,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX R15, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R15, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -11520,24 +11596,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX BP, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, BP, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -11547,24 +11625,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -11574,24 +11654,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -11600,24 +11682,26 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, R9
 	RORL    $0x01, R9
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -11626,24 +11710,26 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R10
 	RORL    $0x01, R10
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -11653,24 +11739,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX R15, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R15, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -11680,24 +11768,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX BP, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, BP, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -11707,24 +11797,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -11734,24 +11826,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -11760,24 +11854,26 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, R9
 	RORL    $0x01, R9
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -11786,24 +11882,26 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R10
 	RORL    $0x01, R10
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -11813,24 +11911,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX R15, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R15, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -11840,24 +11940,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX BP, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, BP, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -11867,24 +11969,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -11894,24 +11998,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -11920,24 +12026,26 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, R9
 	RORL    $0x01, R9
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -11946,24 +12054,26 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R10
 	RORL    $0x01, R10
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -11973,24 +12083,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX R15, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R15, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -12000,24 +12112,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX BP, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, BP, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -12027,24 +12141,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -12054,24 +12170,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -12080,24 +12198,26 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, R9
 	RORL    $0x01, R9
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -12106,24 +12226,26 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R10
 	RORL    $0x01, R10
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -12133,24 +12255,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX R15, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R15, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -12160,24 +12284,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX BP, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, BP, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -12187,24 +12313,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -12214,24 +12342,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -12240,24 +12370,26 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, R9
 	RORL    $0x01, R9
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -12266,24 +12398,26 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R10
 	RORL    $0x01, R10
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -12293,24 +12427,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX R15, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R15, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -12320,24 +12456,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX BP, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, BP, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -12347,24 +12485,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -12374,24 +12514,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -12400,24 +12542,26 @@ rounds:
 	XORL    CX, R15
 	XORL    DX, R9
 	RORL    $0x01, R9
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -12426,24 +12570,26 @@ rounds:
 	XORL    CX, BP
 	XORL    DX, R10
 	RORL    $0x01, R10
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -12453,24 +12599,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
-	MOVBLZX R9, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R9, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX R15, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, R15, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R9, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R9, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -12480,24 +12628,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
-	MOVBLZX R10, BX
-	MOVL    1024(SI)(BX*4), DX
-	BEXTRL  DI, R10, BX
-	XORL    2048(SI)(BX*4), DX
-	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
 	MOVBLZX BP, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, BP, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
+	MOVBLZX R10, BX
+	MOVL    1024(SI)(BX*4), DX
+	BEXTRL  DI, R10, BX
+	XORL    2048(SI)(BX*4), DX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -12737,19 +12887,21 @@ rounds:
 	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -12764,19 +12916,21 @@ rounds:
 	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -12791,19 +12945,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -12818,19 +12974,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -12845,19 +13003,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -12872,19 +13032,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -12899,19 +13061,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -12926,19 +13090,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -12953,19 +13119,21 @@ rounds:
 	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -12980,19 +13148,21 @@ rounds:
 	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -13007,19 +13177,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -13034,19 +13206,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -13061,19 +13235,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -13088,19 +13264,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -13115,19 +13293,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -13142,19 +13322,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -13169,19 +13351,21 @@ rounds:
 	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -13196,19 +13380,21 @@ rounds:
 	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -13223,19 +13409,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -13250,19 +13438,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -13277,19 +13467,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -13304,19 +13496,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -13331,19 +13525,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -13358,19 +13554,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -13385,19 +13583,21 @@ rounds:
 	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -13412,19 +13612,21 @@ rounds:
 	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -13439,19 +13641,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -13466,19 +13670,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -13493,19 +13699,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -13520,19 +13728,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -13547,19 +13757,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -13574,19 +13786,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -13601,19 +13815,21 @@ rounds:
 	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -13628,19 +13844,21 @@ rounds:
 	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -13655,19 +13873,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -13682,19 +13902,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -13709,19 +13931,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -13736,19 +13960,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -13763,19 +13989,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -13790,19 +14018,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -13817,19 +14047,21 @@ rounds:
 	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -13844,19 +14076,21 @@ rounds:
 	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -13871,19 +14105,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -13898,19 +14134,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -13925,19 +14163,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -13952,19 +14192,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -13979,19 +14221,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -14006,19 +14250,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -14033,19 +14279,21 @@ rounds:
 	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -14060,19 +14308,21 @@ rounds:
 	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -14087,19 +14337,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -14114,19 +14366,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -14141,19 +14395,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -14168,19 +14424,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -14195,19 +14453,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -14222,19 +14482,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -14249,19 +14511,21 @@ rounds:
 	BEXTRL  DI, R9, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R9, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R9, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -14276,19 +14540,21 @@ rounds:
 	BEXTRL  DI, R10, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R10, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R10, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -14303,19 +14569,21 @@ rounds:
 	BEXTRL  DI, R11, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R11, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R11, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -14330,19 +14598,21 @@ rounds:
 	BEXTRL  DI, R12, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R12, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R12, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -14357,19 +14627,21 @@ rounds:
 	BEXTRL  DI, R13, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R13, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R13, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -14384,19 +14656,21 @@ rounds:
 	BEXTRL  DI, R14, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R14, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R14, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -14411,19 +14685,21 @@ rounds:
 	BEXTRL  DI, R15, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, R15, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    R15, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -14438,19 +14714,21 @@ rounds:
 	BEXTRL  DI, BP, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, BP, BX
-	XORL    3072(SI)(BX*4), DX
 	MOVL    BP, AX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    (SI)(BX*4), CX
 	BEXTRL  DI, AX, BX
 	XORL    1024(SI)(BX*4), CX
 	BEXTRL  R8, AX, BX
-	XORL    2048(SI)(BX*4), CX
 	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -14717,24 +14995,26 @@ plain:
 	MOVL CX, 28(SP)
 
 rounds:
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -14744,24 +15024,26 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -14771,24 +15053,26 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -14798,24 +15082,26 @@ rounds:
 	XORL    24(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 24(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4248(SI), CX
@@ -14825,24 +15111,26 @@ rounds:
 	XORL    28(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 28(SP)
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -14852,24 +15140,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -14879,24 +15169,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
+	MOVBLZX R15, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R15, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R15, BX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -14906,24 +15198,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX BP, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, BP, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, BP, BX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4240(SI), CX
@@ -14933,24 +15227,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -14960,24 +15256,26 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -14987,24 +15285,26 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -15014,24 +15314,26 @@ rounds:
 	XORL    24(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 24(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4232(SI), CX
@@ -15041,24 +15343,26 @@ rounds:
 	XORL    28(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 28(SP)
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -15068,24 +15372,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -15095,24 +15401,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
+	MOVBLZX R15, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R15, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R15, BX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -15122,24 +15430,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX BP, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, BP, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, BP, BX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4224(SI), CX
@@ -15149,24 +15459,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -15176,24 +15488,26 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -15203,24 +15517,26 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -15230,24 +15546,26 @@ rounds:
 	XORL    24(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 24(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4216(SI), CX
@@ -15257,24 +15575,26 @@ rounds:
 	XORL    28(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 28(SP)
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -15284,24 +15604,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -15311,24 +15633,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
+	MOVBLZX R15, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R15, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R15, BX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -15338,24 +15662,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX BP, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, BP, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, BP, BX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4208(SI), CX
@@ -15365,24 +15691,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -15392,24 +15720,26 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -15419,24 +15749,26 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -15446,24 +15778,26 @@ rounds:
 	XORL    24(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 24(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4200(SI), CX
@@ -15473,24 +15807,26 @@ rounds:
 	XORL    28(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 28(SP)
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -15500,24 +15836,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -15527,24 +15865,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
+	MOVBLZX R15, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R15, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R15, BX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -15554,24 +15894,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX BP, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, BP, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, BP, BX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4192(SI), CX
@@ -15581,24 +15923,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -15608,24 +15952,26 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -15635,24 +15981,26 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -15662,24 +16010,26 @@ rounds:
 	XORL    24(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 24(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4184(SI), CX
@@ -15689,24 +16039,26 @@ rounds:
 	XORL    28(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 28(SP)
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -15716,24 +16068,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -15743,24 +16097,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
+	MOVBLZX R15, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R15, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R15, BX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -15770,24 +16126,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX BP, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, BP, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, BP, BX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4176(SI), CX
@@ -15797,24 +16155,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -15824,24 +16184,26 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -15851,24 +16213,26 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -15878,24 +16242,26 @@ rounds:
 	XORL    24(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 24(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4168(SI), CX
@@ -15905,24 +16271,26 @@ rounds:
 	XORL    28(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 28(SP)
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -15932,24 +16300,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -15959,24 +16329,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
+	MOVBLZX R15, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R15, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R15, BX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -15986,24 +16358,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX BP, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, BP, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, BP, BX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4160(SI), CX
@@ -16013,24 +16387,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -16040,24 +16416,26 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -16067,24 +16445,26 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -16094,24 +16474,26 @@ rounds:
 	XORL    24(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 24(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4152(SI), CX
@@ -16121,24 +16503,26 @@ rounds:
 	XORL    28(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 28(SP)
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -16148,24 +16532,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -16175,24 +16561,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
+	MOVBLZX R15, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R15, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R15, BX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -16202,24 +16590,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX BP, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, BP, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, BP, BX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4144(SI), CX
@@ -16229,24 +16619,26 @@ rounds:
 	XORL    12(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 12(SP)
+	MOVBLZX R9, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R9, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R9, BX
+	MOVL    R9, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    (SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R9, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R9, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R9, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R9, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -16256,24 +16648,26 @@ rounds:
 	XORL    16(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 16(SP)
+	MOVBLZX R10, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R10, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R10, BX
+	MOVL    R10, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    4(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R10, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R10, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R10, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R10, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -16283,24 +16677,26 @@ rounds:
 	XORL    20(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 20(SP)
+	MOVBLZX R11, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R11, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R11, BX
+	MOVL    R11, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    8(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R11, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R11, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R11, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R11, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -16310,24 +16706,26 @@ rounds:
 	XORL    24(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 24(SP)
+	MOVBLZX R12, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R12, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R12, BX
+	MOVL    R12, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    12(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R12, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R12, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R12, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R12, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4136(SI), CX
@@ -16337,24 +16735,26 @@ rounds:
 	XORL    28(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 28(SP)
+	MOVBLZX R13, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R13, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R13, BX
+	MOVL    R13, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    16(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R13, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R13, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R13, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R13, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -16364,24 +16764,26 @@ rounds:
 	XORL    (SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, (SP)
+	MOVBLZX R14, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R14, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R14, BX
+	MOVL    R14, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    20(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R14, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R14, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R14, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R14, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -16391,24 +16793,26 @@ rounds:
 	XORL    4(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 4(SP)
+	MOVBLZX R15, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, R15, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, R15, BX
+	MOVL    R15, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    24(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX R15, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, R15, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, R15, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    R15, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX
@@ -16418,24 +16822,26 @@ rounds:
 	XORL    8(SP), DX
 	RORL    $0x01, DX
 	MOVL    DX, 8(SP)
+	MOVBLZX BP, BX
+	MOVL    (SI)(BX*4), CX
+	BEXTRL  DI, BP, BX
+	XORL    1024(SI)(BX*4), CX
+	BEXTRL  R8, BP, BX
+	MOVL    BP, AX
+	SHRL    $0x18, AX
+	MOVL    3072(SI)(AX*4), AX
+	XORL    2048(SI)(BX*4), AX
+	XORL    AX, CX
 	MOVL    28(SP), AX
 	MOVBLZX AL, BX
 	MOVL    1024(SI)(BX*4), DX
 	BEXTRL  DI, AX, BX
 	XORL    2048(SI)(BX*4), DX
 	BEXTRL  R8, AX, BX
-	XORL    3072(SI)(BX*4), DX
 	SHRL    $0x18, AX
-	XORL    (SI)(AX*4), DX
-	MOVBLZX BP, BX
-	MOVL    (SI)(BX*4), CX
-	BEXTRL  DI, BP, BX
-	XORL    1024(SI)(BX*4), CX
-	BEXTRL  R8, BP, BX
-	XORL    2048(SI)(BX*4), CX
-	MOVL    BP, AX
-	SHRL    $0x18, AX
-	XORL    3072(SI)(AX*4), CX
+	MOVL    (SI)(AX*4), AX
+	XORL    3072(SI)(BX*4), AX
+	XORL    AX, DX
 	ADDL    DX, CX
 	ADDL    CX, DX
 	ADDL    4128(SI), CX

@@ -40,7 +40,7 @@ func usable(t testing.TB, a *algapi.Alg) {
 }
 
 // ladders are all there are; several may be one driver, on different processors.
-var ladders = []*driver{&one, &three, &threeBMI, &avx2, &avx2CT, &avx512, &avx512CT}
+var ladders = []*driver{&one, &oneBMI, &three, &threeBMI, &avx2, &avx2CT, &avx512, &avx512CT}
 
 // alg returns the descriptor of the driver that d serves.
 func alg(d *driver) *algapi.Alg {
@@ -48,11 +48,15 @@ func alg(d *driver) *algapi.Alg {
 	return &algs[slices.IndexFunc(algs, func(a algapi.Alg) bool { return a.Driver == d.name })]
 }
 
+// bmi tells whether d is one of two ladders of its driver, for processors with
+// BMI1.
+func (d *driver) bmi() bool { return d == &oneBMI || d == &threeBMI }
+
 // eachDriver runs f as a subtest for every ladder that this CPU can run.
 func eachDriver(t *testing.T, f func(t *testing.T, d *driver)) {
 	for _, d := range ladders {
 		name := d.name
-		if d == &threeBMI {
+		if d.bmi() {
 			name += "-bmi"
 			if missing := cpu.Available().Missing([]string{"bmi1"}); missing != nil {
 				t.Logf("%s: this CPU has no %v", name, missing)
@@ -130,10 +134,10 @@ type kernelTest struct {
 func (k *kernelTest) call(dst, src, pre, post []byte) {
 	n := len(src) / 16 / k.rung.blocks
 	if f := k.rung.wide[k.dir]; f != nil {
-		f(&k.keys.boxes, &k.keys.subkeys, unsafe.SliceData(dst), unsafe.SliceData(src), unsafe.SliceData(pre), unsafe.SliceData(post), n)
+		f(k.keys.boxes, k.keys.subkeys, unsafe.SliceData(dst), unsafe.SliceData(src), unsafe.SliceData(pre), unsafe.SliceData(post), n)
 		return
 	}
-	k.rung.narrow[k.dir](&k.keys.schedule, unsafe.SliceData(dst), unsafe.SliceData(src), unsafe.SliceData(pre), unsafe.SliceData(post), n*k.rung.blocks)
+	k.rung.narrow[k.dir](k.keys.schedule, unsafe.SliceData(dst), unsafe.SliceData(src), unsafe.SliceData(pre), unsafe.SliceData(post), n*k.rung.blocks)
 }
 
 // want returns the right result.
@@ -385,25 +389,54 @@ func TestAlgs(t *testing.T) {
 			require.True(t, !ct || r.narrow[0] == nil && r.narrow[1] == nil, a.Driver)
 		}
 		priority[a.Driver] = a.Priority
+		switch vectors := strings.TrimSuffix(a.Driver, "-ct"); vectors {
+		case "twofish-avx512":
+			require.Subset(t, a.Requires, []string{"avx512f", "avx512bw", "avx512vl", "avx512vbmi", "gfni"})
+		case "twofish-avx2":
+			require.Contains(t, a.Requires, "avx2")
+		default:
+			require.Empty(t, a.Requires)
+		}
 	}
 	require.Equal(t, map[string]int{
 		"twofish-asm": 200, "twofish-3way": 300, "twofish-avx2-ct": 590, "twofish-avx2": 600, "twofish-avx512-ct": 690, "twofish-avx512": 700,
 	}, priority)
 }
 
-// TestForThree tells processors apart.
-func TestForThree(t *testing.T) {
-	require.Same(t, &threeBMI, forThree(cpu.Of("bmi1")))
-	require.Same(t, &three, forThree(cpu.Of("bmi2", "avx2")))
+// TestScalarFor tells processors apart.
+func TestScalarFor(t *testing.T) {
+	first, second := scalarFor(cpu.Of("bmi1"))
+	require.Same(t, &oneBMI, first)
+	require.Same(t, &threeBMI, second)
+	first, second = scalarFor(cpu.Of("bmi2", "avx2"))
+	require.Same(t, &one, first)
+	require.Same(t, &three, second)
 	require.Equal(t, three.rungs[2].blocks, threeBMI.rungs[2].blocks)
+}
+
+// zero tells whether nothing is in k.
+func (k *material) zero() bool {
+	return (k.schedule == nil || *k.schedule == [scheduleWords]uint32{}) && (k.boxes == nil || *k.boxes == [1024]byte{} && *k.subkeys == [40]uint32{})
 }
 
 // TestAlignment: kernels read the boxes in vectors.
 func TestAlignment(t *testing.T) {
-	for range 100 {
-		k := newMaterial()
-		require.Zero(t, uintptr(unsafe.Pointer(&k.boxes))%64)
-		require.Equal(t, material{}, *k)
+	for i := range 100 {
+		narrow, wide := i&1 == 0, i%3 != 0 || i&1 != 0
+		k := newMaterial(narrow, wide)
+		require.Equal(t, narrow, k.schedule != nil)
+		require.Equal(t, wide, k.boxes != nil)
+		require.Equal(t, wide, k.subkeys != nil)
+		if wide {
+			require.Zero(t, uintptr(unsafe.Pointer(k.boxes))%64)
+		}
+		require.True(t, k.zero())
+		if narrow && wide {
+			// None lies within another one.
+			k.boxes[1023], k.subkeys[39], k.schedule[0], k.schedule[scheduleWords-1] = 1, 2, 3, 4
+			require.Equal(t, []any{byte(1), uint32(0), uint32(2), uint32(3), uint32(4)},
+				[]any{k.boxes[1023], k.subkeys[0], k.subkeys[39], k.schedule[0], k.schedule[scheduleWords-1]})
+		}
 	}
 }
 
@@ -513,7 +546,7 @@ func TestWipe(t *testing.T) {
 		keys := c.keys
 		c.Wipe()
 		c.Wipe()
-		require.Equal(t, material{}, *keys)
+		require.True(t, keys.zero())
 		buf := make([]byte, 64)
 		const text = "twofish: cipher without a key: wiped, or not made by a driver"
 		for _, f := range []func(){
@@ -536,7 +569,7 @@ func TestSetUp(t *testing.T) {
 		for i := range 300 {
 			key, okKey := guarded(r, 16+8*(i%3))
 			kept := bytes.Clone(key)
-			got, want := newMaterial(), newMaterial()
+			got, want := d.newMaterial(), newMaterial(true, true)
 			d.setUp(got, key)
 			scalarSetUp(want, key)
 			switch d {
@@ -545,10 +578,15 @@ func TestSetUp(t *testing.T) {
 			case &avx512, &avx512CT:
 				boxesTimesHalf(want)
 			}
-			if d.rungs[0].narrow[0] == nil {
-				clear(want.schedule[:])
+			require.Equal(t, d.rungs[0].narrow[0] != nil, got.schedule != nil)
+			require.Equal(t, strings.Contains(d.name, "-avx"), got.boxes != nil)
+			if got.schedule != nil {
+				require.True(t, *want.schedule == *got.schedule, "key of %d bytes", len(key))
 			}
-			require.True(t, *want == *got, "key of %d bytes", len(key))
+			if got.boxes != nil {
+				require.True(t, *want.boxes == *got.boxes, "key of %d bytes", len(key))
+				require.True(t, *want.subkeys == *got.subkeys, "key of %d bytes", len(key))
+			}
 			require.True(t, okKey() && bytes.Equal(kept, key), "key changed")
 		}
 	})
@@ -567,7 +605,7 @@ func FuzzDrivers(f *testing.F) {
 		src, m := data[:len(data)/2&^15], data[len(data)/2&^15:]
 		m = m[:len(src)]
 		for _, d := range ladders {
-			if cpu.Available().Missing(alg(d).Requires) != nil || d == &threeBMI && cpu.Available().Missing([]string{"bmi1"}) != nil {
+			if cpu.Available().Missing(alg(d).Requires) != nil || d.bmi() && cpu.Available().Missing([]string{"bmi1"}) != nil {
 				continue
 			}
 			c, err := d.newCipher(key)

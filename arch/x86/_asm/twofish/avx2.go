@@ -40,12 +40,18 @@ var (
 )
 
 // The constants of the AVX2 kernels.
-var constantNames = []string{"bytes", "rotatedBytes", "lowAndTop", "top", "reduction"}
+var constantNames = []string{
+	"bytes", "rotatedBytes", "lowAndTop", "top", "reduction",
+	"upperTop", "odd", "middle", "byte0", "byte1", "turn8", "turn16", "turn24", "reverse",
+}
 
 // constant returns where one of them is during the rounds.
 func constant(name string) operand.Mem {
 	return at(constBase, 32*slices.Index(constantNames, name))
 }
+
+// boxesAVX2 says how the boxes are.
+const boxesAVX2 = "times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added"
 
 // vex appends VEX instructions.
 type vex struct{ *stream }
@@ -318,8 +324,30 @@ func ifAny(c *build.Context, pointer reg.Register, f func()) {
 
 // middleConstants writes the constants of the kernels, once.
 func middleConstants(c *build.Context) {
-	global(c, "treeConstants", 160, func(i int) int {
+	set := func(is bool) int {
+		if is {
+			return 0xff
+		}
+		return 0
+	}
+	global(c, "treeConstants", 32*len(constantNames), func(i int) int {
+		b := i & 3
 		switch constantNames[i/32] {
+		case "upperTop":
+			return i & 16 << 3
+		case "odd":
+			return set(b&1 != 0)
+		case "middle":
+			return set(b == 1 || b == 2)
+		case "byte0":
+			return set(b == 0)
+		case "byte1":
+			return set(b == 1)
+		case "turn8", "turn16", "turn24":
+			n := 1 + slices.Index([]string{"turn8", "turn16", "turn24"}, constantNames[i/32])
+			return i&12 | (b-n)&3
+		case "reverse":
+			return i&15 ^ 3
 		case "bytes":
 			return i>>2&3 + 4*(i&3)
 		case "rotatedBytes":
@@ -341,7 +369,7 @@ func (k *middle) generate(c *build.Context) {
 	bytes, slots := 256*k.units, 512*k.units
 	c.Function(k.name)
 	c.SignatureExpr(wideSignature)
-	c.Doc(wideDocs(k.name, k.decrypt, 16*k.units, "times h^2 = 1/x^2, every odd row of 16 bytes with the row before it added")...)
+	c.Doc(wideDocs(k.name, k.decrypt, 16*k.units, boxesAVX2)...)
 	c.Pragma("noescape")
 	local := c.AllocLocal(slots + 24)
 	k.comments(c)

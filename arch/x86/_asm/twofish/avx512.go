@@ -125,7 +125,30 @@ func isMem(o operand.Op) bool { _, ok := o.(operand.Mem); return ok }
 // ops appends instructions to a stream.
 type ops struct {
 	*stream
-	l *layout
+	l    *layout
+	half bool // on the lower halves of vectors only
+}
+
+// halfOf returns the lower half of a vector register, and anything else as it is.
+func halfOf(x operand.Op) operand.Op {
+	if r, ok := x.(reg.VecPhysical); ok {
+		return r.AsY()
+	}
+	return x
+}
+
+// do is stream's, with the registers that are wanted.
+func (o ops) do(tied int, write func(c *build.Context, out operand.Op, in []operand.Op), in ...*value) *value {
+	if !o.half {
+		return o.stream.do(tied, write, in...)
+	}
+	return o.stream.do(tied, func(c *build.Context, out operand.Op, in []operand.Op) {
+		halves := make([]operand.Op, len(in))
+		for i, r := range in {
+			halves[i] = halfOf(r)
+		}
+		write(c, halfOf(out), halves)
+	}, in...)
 }
 
 // load returns what is at m, which may be a register.
@@ -139,11 +162,12 @@ func (o ops) load(m operand.Op) *value {
 // An instr is a method of avo's context with several forms.
 type instr = func(ops ...operand.Op)
 
-// op2 appends an operation on two values, opMem one on a value and memory.
+// op2 appends an operation on two values.
 func (o ops) op2(f func(c *build.Context) instr, a, b *value) *value {
 	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { f(c)(in[1], in[0], out) }, a, b)
 }
 
+// opMem appends an operation on a value and memory or a number.
 func (o ops) opMem(f func(c *build.Context) instr, a *value, m operand.Op) *value {
 	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { f(c)(m, in[0], out) }, a)
 }
@@ -176,9 +200,13 @@ func (o ops) xor(a, b *value) *value {
 	return o.op2(func(c *build.Context) instr { return c.VPXORD }, a, b)
 }
 
-func (o ops) xor3(a, b, d *value) *value {
+func (o ops) xor3(a, b, d *value) *value { return o.table3(0x96, a, b, d) }
+
+// table3 appends a function of three bits, of which a is the highest, at each
+// place.
+func (o ops) table3(table uint8, a, b, d *value) *value {
 	return o.do(0, func(c *build.Context, out operand.Op, in []operand.Op) {
-		c.VPTERNLOGD(operand.U8(0x96), in[2], in[1], out)
+		c.VPTERNLOGD(operand.U8(table), in[2], in[1], out)
 	}, a, b, d)
 }
 
@@ -217,10 +245,21 @@ func (o ops) pick(index *value, low, high operand.Op) *value {
 
 // look looks p up in a table of four vectors.
 func (o ops) look(t [4]operand.Op, p *value) *value {
+	mask := o.tops(p)
+	lo, hi := o.pick(p, t[0], t[1]), o.pick(p, t[2], t[3])
+	return o.blend(lo, hi, mask)
+}
+
+// tops returns the top bits of bytes as a mask.
+func (o ops) tops(p *value) *value {
 	mask := o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { c.VPMOVB2M(in[0], out) }, p)
 	mask.mask = true
-	lo, hi := o.pick(p, t[0], t[1]), o.pick(p, t[2], t[3])
-	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { c.VPBLENDMB(in[1], in[0], in[2], out) }, lo, hi, mask)
+	return mask
+}
+
+// blend returns, for every byte, b where the mask is set, else a.
+func (o ops) blend(a, b, mask *value) *value {
+	return o.do(-1, func(c *build.Context, out operand.Op, in []operand.Op) { c.VPBLENDMB(in[1], in[0], in[2], out) }, a, b, mask)
 }
 
 // planes returns the byte planes of two words.
@@ -392,7 +431,7 @@ func (k *wide) writtenOut(l *layout, in, out int) stream {
 	var all []stream
 	for u := range k.units {
 		var s stream
-		o, st := ops{&s, l}, k.place(u)
+		o, st := ops{stream: &s, l: l}, k.place(u)
 		k.loadUnit(o, u, in, st)
 		for r := range 16 {
 			key := 8 + 2*r
@@ -417,7 +456,7 @@ func (k *wide) doubleRound(l *layout) stream {
 		}
 		for u := range k.units {
 			var s stream
-			k.round(ops{&s, l}, k.place(u), roles(r), [2]operand.Mem{at(cursor, key), at(cursor, key+4)})
+			k.round(ops{stream: &s, l: l}, k.place(u), roles(r), [2]operand.Mem{at(cursor, key), at(cursor, key+4)})
 			all = append(all, s)
 		}
 	}
@@ -430,7 +469,7 @@ func (k *wide) doubleRound(l *layout) stream {
 // ends returns f for each unit, one after the other.
 func (k *wide) ends(l *layout, f func(o ops, unit, key int, st *[4][2]place), key int) (s stream) {
 	for u := range k.units {
-		f(ops{&s, l}, u, key, k.place(u))
+		f(ops{stream: &s, l: l}, u, key, k.place(u))
 	}
 	return s
 }
@@ -461,9 +500,6 @@ func wideDocs(name string, decrypt bool, blocks int, factor string) []string {
 }
 
 func (k *wide) generate(c *build.Context) {
-	if k.units == 1 && !k.decrypt {
-		wideConstants(c)
-	}
 	labels = 0
 	l := k.layout()
 	p := &pool{vectors: l.free, masks: masks, copy: copyWide}
@@ -478,13 +514,7 @@ func (k *wide) generate(c *build.Context) {
 	local := c.AllocLocal(size + 56)
 	k.comments(c, len(l.free))
 
-	c.Load(c.Param("boxes"), boxes)
-	c.Load(c.Param("k"), subkey)
-	c.Load(c.Param("dst"), dst)
-	c.Load(c.Param("src"), src)
-	c.Load(c.Param("pre"), pre)
-	c.Load(c.Param("post"), post)
-	c.Load(c.Param("batches"), batch)
+	loadArguments(c)
 	c.LEAQ(local.Offset(56), frame)
 	c.ANDQ(operand.I8(-64), frame)
 	if !k.fixed {
@@ -515,14 +545,7 @@ func (k *wide) generate(c *build.Context) {
 		c.JNZ(operand.LabelRef("rounds"))
 		p.write(c, k.name, k.ends(l, k.storeUnit, out))
 	}
-	bytes := 512 * k.units
-	c.ADDQ(operand.U32(bytes), dst)
-	c.ADDQ(operand.U32(bytes), src)
-	for _, r := range []reg.GPPhysical{pre, post} {
-		ifAny(c, r, func() { c.ADDQ(operand.U32(bytes), r) })
-	}
-	c.DECQ(batch)
-	c.JNZ(operand.LabelRef("next"))
+	nextBatch(c, 512*k.units)
 	wipeWide(c, 32)
 	for i := 0; i < k.stateSize(); i += 64 {
 		c.VMOVDQA64(reg.Z0, at(frame, i))
@@ -532,6 +555,27 @@ func (k *wide) generate(c *build.Context) {
 	if stats {
 		fmt.Printf("%s: %d of %d registers for values, %d copies\n", k.name, p.most, len(p.vectors), p.copies)
 	}
+}
+
+// loadArguments writes the beginning of a kernel, nextBatch the end of a batch.
+func loadArguments(c *build.Context) {
+	c.Load(c.Param("boxes"), boxes)
+	c.Load(c.Param("k"), subkey)
+	c.Load(c.Param("dst"), dst)
+	c.Load(c.Param("src"), src)
+	c.Load(c.Param("pre"), pre)
+	c.Load(c.Param("post"), post)
+	c.Load(c.Param("batches"), batch)
+}
+
+func nextBatch(c *build.Context, bytes int) {
+	c.ADDQ(operand.U32(bytes), dst)
+	c.ADDQ(operand.U32(bytes), src)
+	for _, r := range []reg.GPPhysical{pre, post} {
+		ifAny(c, r, func() { c.ADDQ(operand.U32(bytes), r) })
+	}
+	c.DECQ(batch)
+	c.JNZ(operand.LabelRef("next"))
 }
 
 // comments writes the head of the function's body.

@@ -96,10 +96,11 @@ func files() []file {
 			scalars("BMI", 1), scalars("BMI", 3), scalars("BMI", 4),
 		)},
 		{"avx2", slices.Concat(
-			middles(middle{units: 1}), middles(middle{units: 2}),
+			middles(middle{units: 1}), middles(middle{units: 2}), lesses(),
 			group(permute{}),
 		)},
 		{"avx512", slices.Concat(
+			fews(8), fews(16),
 			wides(wide{units: 1, quarter: 2, fixed: true, inRegs: true}),
 			wides(wide{units: 2, lag: 50, inRegs: true}),
 			wides(wide{units: 4, lag: 20, quarter: 2}),

@@ -191,7 +191,7 @@ func (k *setUp) generate(c *build.Context) {
 	for j := range 4 {
 		for quarter := range 4 {
 			var s stream
-			o := ops{&s, l}
+			o := ops{stream: &s, l: l}
 			var v *value
 			for i := k.words - 1; i >= 0; i-- {
 				// The list of the boxes is the words S from the last to the first.
@@ -218,7 +218,7 @@ func (k *setUp) generate(c *build.Context) {
 	p.vectors = p.vectors[:14] // of which all have a name for their low half with AVX2
 	for j := range 4 {
 		var s stream
-		o := ops{&s, l}
+		o := ops{stream: &s, l: l}
 		var v *value
 		for i := k.words - 1; i >= 0; i-- {
 			kb := keyByte(o, j, func(c *build.Context, out operand.Op) { c.VPBROADCASTQ(at(key, 8*i), out) })
@@ -233,7 +233,7 @@ func (k *setUp) generate(c *build.Context) {
 		all = append(all, s)
 	}
 	s := stagger(1, all...)
-	o := ops{&s, l}
+	o := ops{stream: &s, l: l}
 	w0, w1, v0, v1 := o.mix(u)
 	for t, x := range [4][2]*value{{w0, v0}, {w0, v0}, {w1, v1}, {w1, v1}} {
 		d := o.unpack(16, t&1 == 1, x[0], x[1])
@@ -300,7 +300,7 @@ func (tables512) generate(c *build.Context) {
 	for j := range 4 {
 		for quarter := range 4 {
 			var s stream
-			o := ops{&s, l}
+			o := ops{stream: &s, l: l}
 			m := at(boxes, 256*j+64*quarter)
 			u := o.do(-1, func(c *build.Context, out operand.Op, _ []operand.Op) { c.VPERMB(m, order, out) })
 			product := map[int]*value{}
