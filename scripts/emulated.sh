@@ -20,8 +20,9 @@ required() {
 	amd64:Nehalem) echo serpent-sse2,twofish-3way ;;
 	amd64:SandyBridge) echo serpent-sse2,twofish-3way,serpent-avx,aes-aesni ;;
 	amd64:Haswell) echo serpent-sse2,twofish-3way,serpent-avx,aes-aesni,serpent-avx2,twofish-avx2,camellia-aesni-avx2 ;;
-	arm64:max) echo serpent-neon,serpent-neon-sha3 ;;
-	arm64*|arm|arm:*) echo serpent-neon ;;
+	arm64:max) echo serpent-neon,serpent-neon-sha3,ghash-pmull,polyval-pmull ;;
+	arm64*) echo serpent-neon,ghash-pmull,polyval-pmull ;;
+	arm|arm:*) echo serpent-neon ;;
 	esac
 }
 

@@ -11,13 +11,14 @@
 // amd64 and arm64 cores; a few small 32-bit and embedded cores have multipliers
 // that stop early on small operands.
 //
-// The hashes have forms with carry-less multiplication for amd64, from 128 to 512
-// bits wide. The first key that is made chooses: of the forms that the CPU can run,
+// The hashes have forms with carry-less multiplication: for amd64 from 128 to 512
+// bits wide, and for arm64. The first key chooses: of the forms that the CPU can run,
 // the best one that gives what the portable form gives. One that does not is never
 // used and is reported through log/slog. [Algs] shows all of them to a registry.
 package gf128
 
 //go:generate go -C ../../arch/x86/_asm run ./gf128 -out ../../../crypto/gf128
+//go:generate go -C ../../arch/arm64/_asm run ./gf128 -out ../../../crypto/gf128
 
 import "encoding/binary"
 

@@ -2,7 +2,7 @@
 // blocks at once: the counters of CTR and GCM-SIV, the tweaks of XTS and LRW and
 // the offsets of OCB, whole batches of them in memory; and OCB's sum of blocks.
 //
-// Each fill has a portable form and, on amd64, vector forms. The first call of a
+// Each has a portable form and, on amd64 and arm64, vector forms. The first call of a
 // fill chooses: of the forms that the CPU can run, the best one that gives what
 // the portable form gives. One that does not is never used and is reported
 // through log/slog. [Algs] shows all of them to a registry.
@@ -15,6 +15,7 @@
 package blockmode
 
 //go:generate go -C ../../arch/x86/_asm run ./blockmode -out ../../../internal/blockmode
+//go:generate go -C ../../arch/arm64/_asm run ./blockmode -out ../../../internal/blockmode
 
 import (
 	"encoding/binary"

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-25a2b25a/nway/crypto/serpent"
 	"github.com/seed-25a2b25a/nway/internal/cpu"
 	"github.com/seed-25a2b25a/nway/internal/guardpage"
+	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/testmgr/algtest"
 )
 
@@ -42,6 +43,7 @@ func Run(t *testing.T, algs []algapi.Alg, ladders []Ladder) {
 	t.Run("Long", s.testLong)
 	t.Run("Blocks", s.testBlocks)
 	t.Run("FusedPanics", s.testFusedPanics)
+	t.Run("Chains", s.testChains)
 	t.Run("Wipe", s.testWipe)
 }
 
@@ -389,6 +391,75 @@ func (s suite) testFusedPanics(t *testing.T) {
 			f(buf, buf[:64], buf[:64])
 			clear(buf)
 		}
+	})
+}
+
+// testChains compares serial chains with the cipher block by block, in place and not,
+// and cut in two.
+func (s suite) testChains(t *testing.T) {
+	s.each(t, func(t *testing.T, d *ladder.Driver) {
+		r := newRand(8)
+		key, iv := random(r, 32), random(r, 16)
+		c, ref := pair(t, d, key)
+		require.NotNil(t, algapi.AsChains(c))
+		for _, n := range []int{0, 1, 2, 3, 17, 40} {
+			src := random(r, 16*n)
+			cbc, cfb, ofb := make([]byte, 16*n), make([]byte, 16*n), make([]byte, 16*n)
+			b, f, o := bytes.Clone(iv), bytes.Clone(iv), bytes.Clone(iv)
+			for i := 0; i < len(src); i += 16 {
+				subtle.XORBytes(b, b, src[i:i+16])
+				ref.Encrypt(b, b)
+				copy(cbc[i:], b)
+				ref.Encrypt(f, f)
+				subtle.XORBytes(f, f, src[i:i+16])
+				copy(cfb[i:], f)
+				ref.Encrypt(o, o)
+				copy(ofb[i:], o)
+			}
+			for _, v := range []struct {
+				name string
+				want []byte
+				call func(dst, src, iv []byte)
+			}{
+				{"CBC", cbc, c.EncryptCBC},
+				{"CFB", cfb, c.EncryptCFB},
+				{"OFB", ofb, func(dst, _, iv []byte) { c.KeyStreamOFB(dst, iv) }},
+			} {
+				name := fmt.Sprintf("%s of %d blocks", v.name, n)
+				ivKept, srcKept := bytes.Clone(iv), bytes.Clone(src)
+				got, ok := guarded(r, 16*n)
+				v.call(got, src, iv)
+				require.Equal(t, v.want, got, name)
+				require.True(t, ok(), "%s: wrote elsewhere", name)
+				require.Equal(t, ivKept, iv, name)
+				require.Equal(t, srcKept, src, name)
+				got = bytes.Clone(src)
+				v.call(got, got, iv)
+				require.Equal(t, v.want, got, "%s in place", name)
+				if n > 1 {
+					cut := 16 * (n / 2)
+					clear(got)
+					v.call(got[:cut], src[:cut], iv)
+					v.call(got[cut:], src[cut:], bytes.Clone(got[cut-16:cut]))
+					require.Equal(t, v.want, got, "%s in two calls", name)
+				}
+				race.NoAllocs(t, v.name, func() { v.call(got, got, iv) })
+			}
+		}
+		buf := make([]byte, 64)
+		for _, f := range []func(dst, src, iv []byte){c.EncryptCBC, c.EncryptCFB} {
+			require.PanicsWithValue(t, "serpent: input not full blocks", func() { f(buf, iv[:15], iv) })
+			require.PanicsWithValue(t, "serpent: output smaller than input", func() { f(buf[:16], buf[:32], iv) })
+			require.PanicsWithValue(t, "serpent: invalid buffer overlap", func() { f(buf[16:], buf[:32], iv) })
+			require.Panics(t, func() { f(buf, buf, iv[:15]) })
+		}
+		require.PanicsWithValue(t, "serpent: input not full blocks", func() { c.KeyStreamOFB(buf[:17], iv) })
+		require.Equal(t, make([]byte, 64), buf)
+		c.Wipe()
+		for _, f := range []func(){func() { c.EncryptCBC(buf, buf, iv) }, func() { c.EncryptCFB(buf, buf, iv) }, func() { c.KeyStreamOFB(buf, iv) }} {
+			require.Panics(t, f)
+		}
+		require.Equal(t, make([]byte, 64), buf)
 	})
 }
 
