@@ -56,7 +56,7 @@ func (a *app) diskCommand() *cobra.Command {
 			return usagef("a command of disk is missing; there are %s", strings.Join(l, ", "))
 		},
 	}
-	cmd.AddCommand(a.diskInfoCommand(), a.diskDecryptCommand(), a.diskEncryptCommand(), a.diskPasswdCommand(), a.diskBackupCommand(), a.diskRestoreCommand())
+	cmd.AddCommand(a.diskInfoCommand(), a.diskDecryptCommand(), a.diskEncryptCommand(), a.diskPasswdCommand(), a.diskBackupCommand(), a.diskRestoreCommand(), a.diskServeCommand())
 	return cmd
 }
 
