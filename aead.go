@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-25a2b25a/nway/algapi"
+	"github.com/seed-25a2b25a/nway/internal/aead"
 	"github.com/seed-25a2b25a/nway/internal/alias"
 	"github.com/seed-25a2b25a/nway/templates/siv"
 )
@@ -111,8 +112,8 @@ func (a *AEAD) Seal(dst, nonce, text, ad []byte) []byte {
 	if len(nonce) != 0 {
 		panic((&algapi.IVSizeError{Alg: a.alg.Name, What: "nonce", Size: len(nonce)}).Error())
 	}
-	ret, out := extend(dst, a.random+len(text)+a.a.Overhead())
-	checkAEADOverlap(out, text, ad)
+	ret, out := aead.Grow(dst, a.random+len(text)+a.a.Overhead())
+	aead.CheckOverlap(out, text, ad)
 	body := out[a.random:]
 	if alias.AnyOverlap(out, text) {
 		text = body[:copy(body, text)]
@@ -141,8 +142,8 @@ func (a *AEAD) Open(dst, nonce, sealed, ad []byte) ([]byte, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("%s: input of %d bytes; accepted are %d or more, nonce, tag and text: %w", a.alg.Name, len(sealed), a.Overhead(), algapi.ErrAuthentication)
 	}
-	ret, out := extend(dst, n)
-	checkAEADOverlap(out, sealed, ad)
+	ret, out := aead.Grow(dst, n)
+	aead.CheckOverlap(out, sealed, ad)
 	nonce, body := sealed[:a.random], sealed[a.random:]
 	if !alias.AnyOverlap(out, sealed) {
 		if _, err := a.a.Open(out[:0], nonce, body, ad); err != nil {
@@ -150,7 +151,7 @@ func (a *AEAD) Open(dst, nonce, sealed, ad []byte) ([]byte, error) {
 		}
 		return ret, nil
 	}
-	checkAEADOverlap(body, nil, ad)
+	aead.CheckOverlap(body, nil, ad)
 	text, err := a.a.Open(body[:0], nonce, body, ad)
 	if err != nil {
 		clear(out)
@@ -159,26 +160,6 @@ func (a *AEAD) Open(dst, nonce, sealed, ad []byte) ([]byte, error) {
 	copy(out, text)
 	clear(sealed[n : n+a.random])
 	return ret, nil
-}
-
-// extend returns dst longer by n bytes, and those bytes.
-func extend(dst []byte, n int) (whole, tail []byte) {
-	if total := len(dst) + n; cap(dst) >= total {
-		whole = dst[:total]
-	} else {
-		whole = make([]byte, total)
-		copy(whole, dst)
-	}
-	return whole, whole[len(dst):]
-}
-
-func checkAEADOverlap(out, text, ad []byte) {
-	if alias.InexactOverlap(out, text) {
-		panic("crypto/cipher: invalid buffer overlap of output and input")
-	}
-	if alias.AnyOverlap(out, ad) {
-		panic("crypto/cipher: invalid buffer overlap of output and additional data")
-	}
 }
 
 // SealStrings is Seal of siv with any number of strings, up to 126, in place of

@@ -141,8 +141,8 @@ func (a *AEAD) Wipe() {
 func (a *AEAD) Seal(dst, nonce, text, ad []byte) []byte {
 	must(a.spec.checkNonce(nonce))
 	must(a.spec.CheckLengths(uint64(len(ad)), uint64(len(text))))
-	ret, out := grow(dst, len(text)+a.spec.TagSize)
-	checkOverlap(out, text, ad)
+	ret, out := Grow(dst, len(text)+a.spec.TagSize)
+	CheckOverlap(out, text, ad)
 	if a.whole != nil {
 		tag := a.whole.CryptMessage(out[:len(text)], nonce, text, ad, false)
 		if to := out[len(text):]; len(to) == len(tag) { // saves a short message some of its time
@@ -172,8 +172,8 @@ func (a *AEAD) Open(dst, nonce, sealed, ad []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	ret, out := grow(dst, n)
-	checkOverlap(out, sealed, ad)
+	ret, out := Grow(dst, n)
+	CheckOverlap(out, sealed, ad)
 	if a.whole != nil {
 		return a.openWhole(ret, out, nonce, sealed, ad)
 	}
@@ -311,14 +311,15 @@ func must(err error) {
 	}
 }
 
-// grow returns dst longer by n bytes, and those bytes.
-func grow(dst []byte, n int) (whole, tail []byte) {
+// Grow returns dst longer by n bytes, and those bytes.
+func Grow(dst []byte, n int) (whole, tail []byte) {
 	whole = slices.Grow(dst, n)[:len(dst)+n]
 	return whole, whole[len(dst):]
 }
 
-// The texts are those of crypto/cipher.
-func checkOverlap(out, text, ad []byte) {
+// CheckOverlap panics with the texts of crypto/cipher unless out is text from its
+// beginning on or disjoint from it, and disjoint from ad.
+func CheckOverlap(out, text, ad []byte) {
 	if alias.InexactOverlap(out, text) {
 		panic("crypto/cipher: invalid buffer overlap of output and input")
 	}
@@ -341,10 +342,10 @@ func NewStrings(s *Spec, m Mode, max int) *StringsAEAD {
 // SealStrings implements algapi.StringAEAD.
 func (a *StringsAEAD) SealStrings(dst, text []byte, ads ...[]byte) []byte {
 	must(a.checkStrings(len(text), ads))
-	ret, out := grow(dst, len(text)+a.spec.TagSize)
-	checkOverlap(out, text, nil)
+	ret, out := Grow(dst, len(text)+a.spec.TagSize)
+	CheckOverlap(out, text, nil)
 	for _, ad := range ads {
-		checkOverlap(out, nil, ad)
+		CheckOverlap(out, nil, ad)
 	}
 	m := a.get()
 	a.strings(m, ads, len(text))
@@ -362,10 +363,10 @@ func (a *StringsAEAD) OpenStrings(dst, sealed []byte, ads ...[]byte) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	ret, out := grow(dst, n)
-	checkOverlap(out, sealed, nil)
+	ret, out := Grow(dst, n)
+	CheckOverlap(out, sealed, nil)
 	for _, ad := range ads {
-		checkOverlap(out, nil, ad)
+		CheckOverlap(out, nil, ad)
 	}
 	m := a.get()
 	a.strings(m, ads, n)

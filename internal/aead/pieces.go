@@ -211,7 +211,7 @@ func (p *pieces) Text(dst, data []byte) ([]byte, error) {
 	if err := p.to(phaseText); err != nil {
 		return nil, err
 	}
-	ret, out := grow(dst, (p.held+len(data))&^15)
+	ret, out := Grow(dst, (p.held+len(data))&^15)
 	if overlap := alias.InexactOverlap(out, data); overlap || p.cut && alias.AnyOverlap(out, data) {
 		return nil, &algapi.OverlapError{Alg: p.a.spec.Name, What: "output and input that is not in step with it"}
 	}
@@ -235,7 +235,7 @@ func (p *pieces) end(dst []byte) (out []byte, err error) {
 	if err := p.complete(p.text, p.lengths.Text, "text"); err != nil {
 		return nil, err
 	}
-	out, tail := grow(dst, p.held)
+	out, tail := Grow(dst, p.held)
 	p.flush(func(src []byte) { p.m.Crypt(tail, src, p.decrypt) })
 	if p.decrypt || !p.a.spec.TwoPass {
 		p.m.Tag(&p.m.tag)
