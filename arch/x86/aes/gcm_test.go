@@ -303,6 +303,7 @@ func TestGCMTemplate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{b.Kind, b.BlockSize, b.IVSize, b.ChunkSize, b.MaxTagSize, b.KeySizes, b.Flags},
 		[]any{a.Kind, a.BlockSize, a.IVSize, a.ChunkSize, a.MaxTagSize, a.KeySizes, a.Flags})
+	usable(t, &a)
 	r := newRand(35)
 	key := random(r, 32)
 	for _, nonce := range []int{-1, 0, 1, 7, 12, 13, 16, 17, 60, 300} {
