@@ -40,7 +40,7 @@ unit:
 	@. scripts/ensure.sh; for p in cryptsetup:cryptsetup-bin qemu-img:qemu-utils nbdcopy:libnbd-bin; do \
 		ensure $${p%:*} $${p#*:} || not_run "tests with $${p%:*}" || exit 1; \
 	done
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 race:
 	@sh scripts/race.sh

@@ -32,11 +32,11 @@ required() {
 suite() {
 	case $short$1 in
 	-shortarm64:cortex-a72|-shortarm:cortex-a15)
-		go test $short -exec "$2" -run '^Test(Required|Names|Gate|SetKey)$' . &&
-			go test $short -exec "$2" ./arch/... ./crypto/... ./internal/... ;;
+		go test -timeout 30m $short -exec "$2" -run '^Test(Required|Names|Gate|SetKey)$' . &&
+			go test -timeout 30m $short -exec "$2" ./arch/... ./crypto/... ./internal/... ;;
 	-shortamd64:Nehalem|-shortamd64:SandyBridge) # the program and disk run under Haswell
-		go test $short -skip '^TestHarnessFindsFaults' -exec "$2" . ./algapi/... ./arch/... ./crypto/... ./internal/... ./templates/... ./testmgr/... ;;
-	*) go test $short ${short:+-skip '^TestHarnessFindsFaults'} -exec "$2" ./... ;;
+		go test -timeout 30m $short -skip '^TestHarnessFindsFaults' -exec "$2" . ./algapi/... ./arch/... ./crypto/... ./internal/... ./templates/... ./testmgr/... ;;
+	*) go test -timeout 30m $short ${short:+-skip '^TestHarnessFindsFaults'} -exec "$2" ./... ;;
 	esac
 }
 
