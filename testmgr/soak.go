@@ -1,10 +1,9 @@
 package testmgr
 
 import (
-	"bytes"
 	"context"
 	"crypto/cipher"
-	"crypto/subtle"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,13 +12,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/seed-25a2b25a/nway/algapi"
-	"github.com/seed-25a2b25a/nway/testmgr/reference"
 )
-
-// cipherShare is how many bytes of a block cipher are compared for one of a mode.
-const cipherShare = 256
 
 // Difference is what a soak stops at: a driver gave something else than the
 // reference.
@@ -35,60 +31,62 @@ func (d *Difference) Error() string {
 
 // Soak compares drivers with the reference on random keys, lengths and offsets,
 // in several goroutines, until ctx is done or a difference is found, which is
-// then the error, a *Difference. Block ciphers are compared with the portable
-// driver, modes with their textbook form, which is many times slower: each round
-// works on the driver of which the fewest bytes have been compared, and those of
-// modes count for cipherShare. report is called at the end with the bytes compared
-// of each subject.
+// then the error, a *Difference.
+//
+// Block ciphers are compared with the portable driver, modes with their textbook
+// form. That is many times slower than what it judges, so an answer of it judges
+// every driver of the same algorithm, each in several ways: in both directions,
+// in place and out of place, whole, in chained calls and in independent units.
+// All algorithms get the same time until a gigabyte of output of each of their
+// drivers has been compared; the time that this leaves goes to the others. report is called at the end with the bytes of output compared of each subject.
 func Soak(ctx context.Context, subjects []algapi.Subject, workers int, seed uint64, report func(driver string, bytes uint64)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	total := make([]uint64, len(subjects))
-	busy := make([]bool, len(subjects))
+	groups := soakGroups(subjects)
 	var mu sync.Mutex
-	done := func(i int) uint64 {
-		if subjects[i].Alg.Kind == algapi.KindCipher {
-			return total[i]
-		}
-		return total[i] * cipherShare
-	}
-	next := func() int {
+	next := func() *soakGroup {
 		mu.Lock()
 		defer mu.Unlock()
-		best := -1
-		for i := range subjects {
-			if !busy[i] && (best < 0 || done(i) < done(best)) {
-				best = i
+		var best *soakGroup
+		for _, g := range groups {
+			if !g.busy && (best == nil || g.before(best)) {
+				best = g
 			}
 		}
-		if best >= 0 {
-			busy[best] = true
+		if best != nil {
+			best.busy = true
 		}
 		return best
 	}
 	var group sync.WaitGroup
 	for w := range workers {
 		group.Go(func() {
-			r := rand.New(rand.NewPCG(seed, uint64(w)))
+			d := &desk{r: rand.New(rand.NewPCG(seed, uint64(w)))}
 			for ctx.Err() == nil {
-				i := next()
-				if i < 0 {
+				g := next()
+				if g == nil {
 					return
 				}
-				n, err := soakRound(ctx, subjects[i], r)
-				mu.Lock()
-				total[i] += n
-				busy[i] = false
-				mu.Unlock()
-				if err != nil {
+				begin := time.Now()
+				if err := g.round(ctx, d); err != nil {
 					stop(err)
 				}
+				mu.Lock()
+				g.spent += time.Since(begin)
+				g.busy = false
+				mu.Unlock()
 			}
 		})
 	}
 	group.Wait()
-	for i, s := range subjects {
-		report(s.Alg.Driver, total[i])
+	total := map[string]uint64{}
+	for _, g := range groups {
+		for i, s := range g.subjects {
+			total[s.Alg.Driver] = g.bytes[i]
+		}
+	}
+	for _, s := range subjects {
+		report(s.Alg.Driver, total[s.Alg.Driver])
 	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -96,181 +94,208 @@ func Soak(ctx context.Context, subjects []algapi.Subject, workers int, seed uint
 	return nil
 }
 
-// soaker is one round over one driver, under one key.
-type soaker struct {
-	s   algapi.Subject
-	r   *rand.Rand
-	key []byte
-	n   uint64 // bytes compared
+// soakGroup is the drivers of one algorithm, which are asked the same.
+type soakGroup struct {
+	name     string
+	kind     algapi.Kind
+	subjects []algapi.Subject
+	bytes    []uint64 // compared, of each
+	spent    time.Duration
+	busy     bool
 }
 
-func soakRound(ctx context.Context, s algapi.Subject, r *rand.Rand) (n uint64, err error) {
-	k := &soaker{s: s, r: r}
+// soakEnough is how many bytes of a driver are compared before others come first.
+const soakEnough = 1e9
+
+// before reports whether g is to be worked on rather than o.
+func (g *soakGroup) before(o *soakGroup) bool {
+	if done := slices.Min(g.bytes) >= soakEnough; done != (slices.Min(o.bytes) >= soakEnough) {
+		return !done
+	}
+	return g.spent < o.spent
+}
+
+func soakGroups(subjects []algapi.Subject) []*soakGroup {
+	var groups []*soakGroup
+	byName := map[string]*soakGroup{}
+	for _, s := range subjects {
+		g := byName[s.Alg.Name]
+		if g == nil {
+			g = &soakGroup{name: s.Alg.Name, kind: s.Alg.Kind}
+			byName[s.Alg.Name] = g
+			groups = append(groups, g)
+		}
+		g.subjects = append(g.subjects, s)
+		g.bytes = append(g.bytes, 0)
+	}
+	return groups
+}
+
+// question is a message with the right answers, to be put to every driver.
+type question interface {
+	// ask puts it to a driver that was made by prepare and returns how many
+	// bytes of output were compared, or what is wrong.
+	ask(d *desk, x any) (n int, wrong *wrong)
+}
+
+// wrong is a wrong answer: in words, and as the fields of a vector line of the
+// right one, over the algorithm named.
+type wrong struct {
+	what, alg string
+	fields    map[string]any
+}
+
+// soakMessages is how many messages there are under one key.
+const soakMessages = 8
+
+// round puts messages under one random key to every driver of the group.
+func (g *soakGroup) round(ctx context.Context, d *desk) (err error) {
+	first := g.subjects[0]
+	if first.Portable == nil || first.Portable.NewCipher == nil {
+		return fmt.Errorf("%s: there is no portable driver to compare with", first.Alg.Driver)
+	}
+	driver := first.Alg.Driver
 	defer func() {
-		n = k.n
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: panic: %v", s.Alg.Driver, p)
+			err = fmt.Errorf("%s: panic: %v", driver, p)
 		}
 	}()
-	sizes := s.Alg.KeySizes.List()
-	k.key = k.bytes(sizes[r.IntN(len(sizes))])
-	switch s.Alg.Kind {
-	case algapi.KindCipher:
-		return 0, k.cipher(ctx)
-	case algapi.KindSkcipher:
-		return 0, k.skcipher(ctx)
-	case algapi.KindAEAD:
-		return 0, k.aead(ctx)
-	case algapi.KindMAC:
-		return 0, k.mac(ctx)
+	sizes := first.Alg.KeySizes.List()
+	key := d.bytes(sizes[d.r.IntN(len(sizes))])
+	t, err := g.topic(d, first, key)
+	if err != nil {
+		return err
 	}
-	return 0, fmt.Errorf("%s: drivers of kind %v cannot be soaked", s.Alg.Driver, s.Alg.Kind)
-}
-
-// bytes returns n random bytes.
-func (k *soaker) bytes(n int) []byte {
-	b := make([]byte, n+8)
-	for i := 0; i < n; i += 8 {
-		x := k.r.Uint64()
-		for j := range 8 {
-			b[i+j] = byte(x >> (8 * j))
+	keyed := make([]any, len(g.subjects))
+	for i, s := range g.subjects {
+		driver = s.Alg.Driver
+		if keyed[i], err = t.prepare(s.Alg); err != nil {
+			return fmt.Errorf("%s: %w", driver, err)
 		}
 	}
-	return b[:n:n]
-}
-
-// length returns a length in bytes: about one rung or another, now and then many
-// times the widest.
-func (k *soaker) length(most int) int {
-	lanes := max(k.s.Alg.Lanes, minLanes)
-	n := 16 * k.r.IntN(lanes+2)
-	switch k.r.IntN(8) {
-	case 0:
-		n = k.r.IntN(64)
-	case 1:
-		n = k.r.IntN(most)
-	case 2:
-		n = 16 * k.r.IntN(4*lanes)
-	}
-	return min(n+k.r.IntN(2)*k.r.IntN(16), most)
-}
-
-// place returns room for n bytes at a random offset.
-func (k *soaker) place(n int) []byte {
-	off := k.r.IntN(64)
-	return make([]byte, off+n+k.r.IntN(64))[off : off+n]
-}
-
-func (k *soaker) block(key []byte) (cipher.Block, error) {
-	if k.s.Portable == nil {
-		return nil, fmt.Errorf("%s: there is no portable driver to compare with", k.s.Alg.Driver)
-	}
-	return k.s.Portable.NewCipher(key)
-}
-
-const (
-	soakMessages = 32       // under one key
-	soakLongest  = 64 << 10 // bytes of a cipher's blocks
-	soakMode     = 16 << 10 // of a message in a mode
-)
-
-// cipher compares every form of a block cipher with the portable driver.
-func (k *soaker) cipher(ctx context.Context) error {
-	if k.s.Portable == nil || k.s.Portable.NewCipher == nil {
-		return fmt.Errorf("%s: there is no portable driver to compare with", k.s.Alg.Driver)
-	}
-	ref, err := k.s.Portable.NewCipher(k.key)
-	if err != nil {
-		return err
-	}
-	c, err := k.s.Alg.NewCipher(k.key)
-	if err != nil {
-		return err
-	}
-	f := algapi.AsFused(c)
-	for range soakMessages {
+	for m := range soakMessages {
 		if ctx.Err() != nil {
 			return nil
 		}
-		n := k.length(soakLongest) &^ 15
-		src, x := k.bytes(n), k.bytes(n)
-		for form := range 6 {
-			if form >= 2 && f == nil {
-				break
+		// Half of the messages are about as long as the lanes, the others
+		// use the time better.
+		lanes := d.r.IntN(len(g.subjects))
+		q, err := t.question(d, d.length(g.subjects[lanes].Alg.Lanes, m%2 == 0))
+		if err != nil {
+			return fmt.Errorf("%s: the reference: %w", g.name, err)
+		}
+		if q == nil {
+			continue // a length that the mode does not take
+		}
+		for i, s := range g.subjects {
+			driver = s.Alg.Driver
+			n, wrong := q.ask(d, keyed[i])
+			if wrong != nil {
+				return wrong.difference(driver, key)
 			}
-			decrypt := form%2 == 1
-			want := bytes.Clone(src)
-			if form >= 4 {
-				subtle.XORBytes(want, want, x)
-			}
-			plain := bytes.Clone(want)
-			if decrypt {
-				ref.DecryptBlocks(want, want)
-			} else {
-				ref.EncryptBlocks(want, want)
-			}
-			right := bytes.Clone(want)
-			if form >= 2 {
-				subtle.XORBytes(want, want, x)
-			}
-			dst, in := k.place(n), k.place(n)
-			copy(in, src)
-			if k.r.IntN(2) == 0 {
-				dst = in
-			}
-			switch form {
-			case 0:
-				c.EncryptBlocks(dst, in)
-			case 1:
-				c.DecryptBlocks(dst, in)
-			case 2:
-				f.EncryptXor(dst, in, x)
-			case 3:
-				f.DecryptXor(dst, in, x)
-			case 4:
-				f.XorEncryptXor(dst, in, x)
-			case 5:
-				f.XorDecryptXor(dst, in, x)
-			}
-			if !bytes.Equal(dst, want) {
-				if decrypt {
-					plain, right = right, plain
-				}
-				at := firstDifference(dst, want) &^ 15
-				what := fmt.Sprintf("%s of %d blocks: block %d is wrong", []string{"EncryptBlocks", "DecryptBlocks", "EncryptXor", "DecryptXor", "XorEncryptXor", "XorDecryptXor"}[form], n/16, at/16)
-				return k.difference(what, "ecb("+k.s.Alg.Name+")", map[string]any{"pt": plain, "ct": right})
-			}
-			k.n += uint64(n)
+			g.bytes[i] += uint64(n)
 		}
 	}
 	return nil
 }
 
-func firstDifference(a, b []byte) int {
-	for i := range a {
-		if i >= len(b) || a[i] != b[i] {
-			return i
-		}
-	}
-	return len(a)
+// topic asks about algorithms of one kind under one key.
+type topic interface {
+	prepare(a *algapi.Alg) (any, error)
+	// question makes one about a message of up to n blocks' bytes; nil if
+	// the mode does not take its length.
+	question(d *desk, n int) (question, error)
 }
 
-// difference makes the error, with a vector of which the byte strings are given.
-func (k *soaker) difference(what, alg string, fields map[string]any) error {
-	line := map[string]any{"id": "soak-" + strings.NewReplacer("(", "-", ")", "", ",", "-").Replace(k.s.Alg.Driver), "alg": alg, "key": hex.EncodeToString(k.key)}
-	for name, v := range fields {
-		switch v := v.(type) {
-		case []byte:
-			line[name] = hex.EncodeToString(v)
-		default:
-			line[name] = v
+func (g *soakGroup) topic(d *desk, s algapi.Subject, key []byte) (topic, error) {
+	block := func(key []byte) (cipher.Block, error) { return s.Portable.NewCipher(key) }
+	switch g.kind {
+	case algapi.KindCipher:
+		ref, err := s.Portable.NewCipher(key)
+		return &cipherTopic{"ecb(" + g.name + ")", key, ref}, err
+	case algapi.KindSkcipher:
+		return newSkcipherTopic(s.Alg, key, block)
+	case algapi.KindAEAD:
+		return newAEADTopic(d, g.name, key, block)
+	case algapi.KindMAC:
+		return newMACTopic(g.name, key, block)
+	}
+	return nil, fmt.Errorf("%s: drivers of kind %v cannot be soaked", s.Alg.Driver, g.kind)
+}
+
+// difference makes the error, with a vector.
+func (w *wrong) difference(driver string, key []byte) error {
+	line := map[string]any{"id": "soak-" + strings.NewReplacer("(", "-", ")", "", ",", "-").Replace(driver), "alg": w.alg, "key": hex.EncodeToString(key)}
+	for name, v := range w.fields {
+		if b, ok := v.([]byte); ok {
+			v = hex.EncodeToString(b)
 		}
+		line[name] = v
 	}
 	b, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
-	return &Difference{k.s.Alg.Driver, what, string(b)}
+	return &Difference{driver, w.what, string(b)}
+}
+
+// desk is where one goroutine works: its randomness and its room.
+type desk struct {
+	r    *rand.Rand
+	room [3][]byte
+}
+
+// bytes returns n random bytes.
+func (d *desk) bytes(n int) []byte {
+	b := make([]byte, (n+7)&^7)
+	for i := 0; i < n; i += 8 {
+		binary.LittleEndian.PutUint64(b[i:], d.r.Uint64())
+	}
+	return b[:n:n]
+}
+
+// place returns n bytes in one of its rooms, at a random offset, with the content
+// of what is given.
+func (d *desk) place(room, n int, content []byte) []byte {
+	if need := n + 64; len(d.room[room]) < need {
+		d.room[room] = make([]byte, 2*need)
+	}
+	off := d.r.IntN(64)
+	b := d.room[room][off : off+n : off+n]
+	copy(b, content)
+	return b
+}
+
+const (
+	soakLongest = 64 << 10 // bytes of a cipher's blocks
+	soakMode    = 16 << 10 // of a message in a mode
+)
+
+// length returns a number of bytes of blocks: about one rung or another of a
+// driver of so many lanes, or any.
+func (d *desk) length(lanes int, rung bool) int {
+	lanes = max(lanes, minLanes)
+	switch {
+	case !rung:
+		return d.r.IntN(soakMode)
+	case d.r.IntN(8) == 0:
+		return d.r.IntN(64)
+	}
+	return 16*d.r.IntN(2*lanes+3) + d.r.IntN(2)*d.r.IntN(16)
+}
+
+// cuts divides n bytes into a few pieces at multiples of unit and calls f for each.
+func (d *desk) cuts(n, unit int, f func(from, to int) error) error {
+	for from := 0; ; {
+		to := n
+		if d.r.IntN(4) != 0 && n-from > unit {
+			to = from + d.r.IntN((n-from)/unit+1)*unit
+		}
+		if err := f(from, to); err != nil || to == n {
+			return err
+		}
+		from = to
+	}
 }
 
 // shortest returns the least length not above n at which wrong holds, looking at
@@ -284,156 +309,16 @@ func shortest(n int, wrong func(n int) bool) int {
 	return n
 }
 
-func (k *soaker) skcipher(ctx context.Context) error {
-	m, err := reference.New(k.s.Alg.Name, k.block)
-	if err != nil {
-		return err
+func firstDifference(a, b []byte) int {
+	for i := range a {
+		if i >= len(b) || a[i] != b[i] {
+			return i
+		}
 	}
-	s, err := k.s.Alg.NewSkcipher(k.key)
-	if err != nil {
-		return err
-	}
-	unit := BytesPerBlock(k.s.Alg.Name)
-	for range soakMessages / 4 {
-		if ctx.Err() != nil {
-			return nil
-		}
-		msg, iv := k.bytes(k.length(soakMode*unit/16)), k.bytes(k.s.Alg.IVSize)
-		if k.s.Alg.BlockSize == 16 && !strings.HasPrefix(k.s.Alg.Name, "xts(") && !strings.HasPrefix(k.s.Alg.Name, "cts(") {
-			msg = msg[:len(msg)&^15]
-		}
-		if k.r.IntN(4) == 0 { // a counter about to carry
-			for i := k.r.IntN(len(iv) + 1); i < len(iv); i++ {
-				iv[i] = 0xff
-			}
-		}
-		ct, ivOut, err := m.Encrypt(k.key, iv, msg)
-		if err != nil {
-			continue // a length that the mode does not take
-		}
-		run := func(f func(dst, src, iv []byte) error, in []byte) ([]byte, []byte) {
-			src, v := k.place(len(in)), bytes.Clone(iv)
-			copy(src, in)
-			dst := src
-			if k.r.IntN(2) == 0 {
-				dst = k.place(len(in))
-			}
-			if f(dst, src, v) != nil {
-				return nil, nil
-			}
-			return dst, v
-		}
-		got, v := run(s.Encrypt, msg)
-		back, _ := run(s.Decrypt, ct)
-		if !bytes.Equal(got, ct) || !bytes.Equal(v, ivOut) || !bytes.Equal(back, msg) {
-			n := shortest(len(msg), func(n int) bool {
-				ct, _, err := m.Encrypt(k.key, iv, msg[:n])
-				if err != nil {
-					return false
-				}
-				got, _ := run(s.Encrypt, msg[:n])
-				back, _ := run(s.Decrypt, ct)
-				return !bytes.Equal(got, ct) || !bytes.Equal(back, msg[:n])
-			})
-			ct, _, _ = m.Encrypt(k.key, iv, msg[:n])
-			return k.difference(fmt.Sprintf("a message of %d bytes is wrong", n), k.s.Alg.Name, map[string]any{"iv": iv, "pt": msg[:n], "ct": ct})
-		}
-		k.n += 2 * uint64(len(msg))
-	}
-	return nil
+	return len(a)
 }
 
-func (k *soaker) aead(ctx context.Context) error {
-	m, err := reference.NewAEAD(k.s.Alg.Name, k.block)
-	if err != nil {
-		return err
-	}
-	nonceSize := m.NonceSize
-	if k.r.IntN(2) == 0 {
-		nonceSize = min(m.MinNonce+k.r.IntN(17), m.MaxNonce)
-	}
-	tagSize := m.TagSizes[k.r.IntN(len(m.TagSizes))]
-	x, err := k.s.Alg.NewAEAD(k.key, algapi.AEADOptions{NonceSize: nonceSize, TagSize: tagSize})
-	if err != nil {
-		return err
-	}
-	for range soakMessages / 4 {
-		if ctx.Err() != nil {
-			return nil
-		}
-		l := &letter{nonce: k.bytes(nonceSize), ads: [][]byte{k.bytes(k.length(2048))}, text: k.bytes(k.length(soakMode))}
-		seal := func(n int) (ct, tag []byte) {
-			ct, tag, err = m.Seal(k.key, l.nonce, l.ads, l.text[:n], tagSize)
-			return ct, tag
-		}
-		wrong := func(n int) bool {
-			ct, tag := seal(n)
-			want := slices.Concat(ct, tag)
-			if tagFirst(x) {
-				want = slices.Concat(tag, ct)
-			}
-			got := x.Seal(k.place(0), l.nonce, l.text[:n], l.ads[0])
-			back, err := x.Open(nil, l.nonce, want, l.ads[0])
-			if err != nil || !bytes.Equal(got, want) || !bytes.Equal(back, l.text[:n]) {
-				return true
-			}
-			if tagSize < 8 {
-				return false // so short a tag lets forgeries through
-			}
-			want[k.r.IntN(len(want))] ^= 1 << k.r.IntN(8)
-			_, forged := x.Open(nil, l.nonce, want, l.ads[0])
-			return forged == nil
-		}
-		if wrong(len(l.text)) {
-			n := shortest(len(l.text), wrong)
-			ct, tag := seal(n)
-			fields := map[string]any{"iv": l.nonce, "aad": l.ads[0], "pt": l.text[:n], "ct": ct, "tag": tag, "tagbits": 8 * tagSize}
-			if m.Strings {
-				ads := []string{hex.EncodeToString(l.ads[0])}
-				if nonceSize > 0 {
-					ads = append(ads, hex.EncodeToString(l.nonce))
-				}
-				delete(fields, "iv")
-				delete(fields, "aad")
-				fields["ads"] = ads
-			}
-			return k.difference(fmt.Sprintf("a message of %d bytes is wrong", n), k.s.Alg.Name, fields)
-		}
-		if err != nil {
-			return err
-		}
-		k.n += 2 * uint64(len(l.text))
-	}
-	return nil
-}
-
-func (k *soaker) mac(ctx context.Context) error {
-	m, err := reference.NewMAC(k.s.Alg.Name, k.block)
-	if err != nil {
-		return err
-	}
-	x, err := k.s.Alg.NewMAC(k.key, 0)
-	if err != nil {
-		return err
-	}
-	for range soakMessages / 4 {
-		if ctx.Err() != nil {
-			return nil
-		}
-		msg := k.bytes(k.length(soakMode))
-		wrong := func(n int) bool {
-			want, err := m.Sum(k.key, msg[:n])
-			return err != nil || !bytes.Equal(x.Sum(nil, msg[:n]), want) || !x.Verify(msg[:n], want)
-		}
-		if wrong(len(msg)) {
-			n := shortest(len(msg), wrong)
-			want, err := m.Sum(k.key, msg[:n])
-			if err != nil {
-				return err
-			}
-			return k.difference(fmt.Sprintf("the tag of %d bytes is wrong", n), k.s.Alg.Name, map[string]any{"pt": msg[:n], "tag": want, "tagbits": 8 * len(want)})
-		}
-		k.n += uint64(len(msg))
-	}
-	return nil
+// differ describes where got differs from want.
+func differ(what string, got, want []byte) string {
+	return fmt.Sprintf("%s of %d bytes is wrong from byte %d on", what, len(want), firstDifference(got, want))
 }

@@ -1,6 +1,7 @@
 package testmgr_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/cipher"
 	"errors"
@@ -29,6 +30,42 @@ func (w wrongFrom) EncryptBlocks(dst, src []byte) {
 	if len(src) >= 16*w.blocks {
 		dst[len(src)-1] ^= 1
 	}
+}
+
+// wrongIn is a mode with a fault in one kind of request.
+type wrongIn struct {
+	algapi.Skcipher
+	fault string
+	left  []byte // the iv after a call
+}
+
+func (w *wrongIn) spoil(fault string, dst []byte) {
+	if fault == w.fault && len(dst) > 0 {
+		dst[0] ^= 1
+	}
+}
+
+// Encrypt goes wrong where an earlier call ended.
+func (w *wrongIn) Encrypt(dst, src, iv []byte) error {
+	goesOn := bytes.Equal(iv, w.left)
+	err := w.Skcipher.Encrypt(dst, src, iv)
+	w.left = bytes.Clone(iv)
+	if goesOn {
+		w.spoil("chained", dst)
+	}
+	return err
+}
+
+func (w *wrongIn) EncryptUnits(dst, src []byte, unit int, ivs []byte) error {
+	err := w.Skcipher.EncryptUnits(dst, src, unit, ivs)
+	w.spoil("EncryptUnits", dst)
+	return err
+}
+
+func (w *wrongIn) DecryptUnits(dst, src []byte, unit int, ivs []byte) error {
+	err := w.Skcipher.DecryptUnits(dst, src, unit, ivs)
+	w.spoil("DecryptUnits", dst)
+	return err
 }
 
 func soak(t *testing.T, d time.Duration, subjects ...algapi.Subject) (map[string]uint64, error) {
@@ -82,6 +119,20 @@ func TestSoak(t *testing.T) {
 			}))
 			require.Equal(t, a.Driver == wrong.Driver, len(failed) > 0, "%s: %v\n%s", a.Driver, errors.Join(failed...), diff.Vector)
 		}
+	}
+
+	// What is wrong in independent units or in chained calls alone is found too.
+	for _, fault := range []string{"EncryptUnits", "DecryptUnits", "chained"} {
+		s := over(ctr.Template(), right)
+		make := s.Alg.NewSkcipher
+		s.Alg.NewSkcipher = func(key []byte) (algapi.Skcipher, error) {
+			m, err := make(key)
+			return &wrongIn{Skcipher: m, fault: fault}, err
+		}
+		_, err := soak(t, 20*time.Second, s)
+		var diff *testmgr.Difference
+		require.ErrorAs(t, err, &diff, fault)
+		require.Contains(t, diff.What, fault)
 	}
 	_, err = soak(t, time.Second, algapi.Subject{Alg: &right})
 	require.ErrorContains(t, err, "no portable driver")
