@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/arch/arm/ladder"
 	"github.com/seed-25a2b25a/nway/crypto/serpent"
+	"github.com/seed-25a2b25a/nway/internal/consttime"
 	"github.com/seed-25a2b25a/nway/internal/cpu"
 	"github.com/seed-25a2b25a/nway/internal/guardpage"
 	"github.com/seed-25a2b25a/nway/internal/race"
@@ -45,6 +47,7 @@ func Run(t *testing.T, algs []algapi.Alg, ladders []Ladder) {
 	t.Run("FusedPanics", s.testFusedPanics)
 	t.Run("Chains", s.testChains)
 	t.Run("Wipe", s.testWipe)
+	t.Run("ConstantTime", s.testConstantTime)
 }
 
 type suite struct {
@@ -105,6 +108,28 @@ func (s suite) testDrivers(t *testing.T) {
 			require.NotZero(t, a.Flags&algapi.ConstantTime)
 			algtest.Run(t, &a, &portable)
 		})
+	}
+}
+
+// testConstantTime: all that the drivers can call, each flagged as constant time,
+// is assembly in which neither addresses nor branches depend on secrets.
+func (s suite) testConstantTime(t *testing.T) {
+	files, err := filepath.Glob("*.s")
+	require.NoError(t, err)
+	clean := map[string]bool{}
+	for _, name := range files {
+		functions, err := consttime.CheckFile(name)
+		require.NoError(t, err, name)
+		for _, f := range functions {
+			clean[f.Name] = len(f.Leaks) == 0
+		}
+	}
+	for _, l := range s.ladders {
+		kernels := consttime.Kernels(l.Driver.Rungs)
+		require.Len(t, kernels, 2*(len(l.Driver.Rungs)-1), l.Name) // none for one block
+		for _, k := range kernels {
+			require.True(t, clean[k], "%s: %s", l.Name, k)
+		}
 	}
 }
 
