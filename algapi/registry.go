@@ -26,7 +26,8 @@ type Subject struct {
 	Portable *Alg
 }
 
-// Report is a tester's judgement.
+// Report is a tester's judgement. One that has run nothing is a failure: a
+// tester that never looks must not make drivers pass.
 type Report struct {
 	Err     error // nil: passed
 	Vectors int   // known answers that were run
@@ -358,7 +359,11 @@ func runTest(t Tester, s Subject) (rep Report) {
 			rep.Err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return t.Test(s)
+	rep = t.Test(s)
+	if rep.Err == nil && rep.Vectors+rep.Checks <= 0 {
+		rep.Err = errors.New("the tester says that it has passed, and that nothing was run")
+	}
+	return rep
 }
 
 // yardstick returns the driver that e is compared with: the portable one of the

@@ -23,7 +23,7 @@ func (p passes) Test(s algapi.Subject) algapi.Report {
 			return algapi.Report{Err: err}
 		}
 	}
-	return algapi.Report{}
+	return algapi.Report{Checks: 1}
 }
 
 // fakeCipher changes nothing, and takes time on the made-up computer.

@@ -34,4 +34,15 @@
 //	31      CCM's lengths                            nway TestCase31CCMLengths
 //	32      failed authentication                    nway TestCase32Authentication
 //	33      byte order and odd keys                  nway TestCase33ByteOrderAndKeys
+//
+// # Faults planted in the tests, and what catches them
+//
+//	wrong round key in one lane of a kernel     the gate, soak: TestPlantedWrongRoundKeyInOneLane
+//	store past the end by a vector              the gate: TestPlantedStorePastTheEndByAVector
+//	load of a byte past the end                 guard pages: algtest TestHarnessFindsFaults
+//	counter that carries at 32 bits             the gate: TestPlantedCounterThatCarriesAt32Bits
+//	load by a secret index                      internal/consttime: TestPlantedAMD64, ARM64, ARM
+//	driver registered twice                     the registry: TestPlantedDriverRegisteredTwice
+//	tester that never runs, or is not there     the registry: TestPlantedTesterThatNeverRuns
+//	some sixty more                             algtest TestHarnessFindsFaults
 package testmgr
