@@ -8782,7 +8782,7 @@ next:
 	DECQ           CX
 	JNZ            next
 
-	// Leave nothing of the key behind.
+	// Leave nothing of the key behind. The pool takes all registers in turn.
 	VPXOR X0, X0, X0
 	VPXOR X1, X1, X1
 	VPXOR X2, X2, X2
@@ -8792,5 +8792,12 @@ next:
 	VPXOR X6, X6, X6
 	VPXOR X7, X7, X7
 	VPXOR X8, X8, X8
+	VPXOR X9, X9, X9
+	VPXOR X10, X10, X10
+	VPXOR X11, X11, X11
+	VPXOR X12, X12, X12
+	VPXOR X13, X13, X13
+	VPXOR X14, X14, X14
+	VPXOR X15, X15, X15
 	VZEROUPPER
 	RET

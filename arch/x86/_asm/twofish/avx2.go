@@ -556,8 +556,8 @@ func (permute) generate(c *build.Context) {
 	c.ADDQ(operand.I8(32), src)
 	c.DECQ(count)
 	c.JNZ(operand.LabelRef("next"))
-	c.Comment("Leave nothing of the key behind.")
-	for i := range p.most {
+	c.Comment("Leave nothing of the key behind. The pool takes all registers in turn.")
+	for i := range p.vectors {
 		x := avox.Vector(i, 16)
 		c.VPXOR(x, x, x)
 	}
