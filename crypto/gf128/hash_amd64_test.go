@@ -3,12 +3,14 @@
 package gf128
 
 import (
-	"os"
-	"regexp"
+	"math/rand/v2"
 	"runtime/debug"
-	"strings"
+	"slices"
 	"testing"
 	"unsafe"
+
+	"github.com/seed-25a2b25a/nway/internal/consttime"
+	"github.com/seed-25a2b25a/nway/internal/residue"
 )
 
 // TestPowers: for every count that the assembly takes, the powers are those of the
@@ -75,39 +77,49 @@ func TestPowers(t *testing.T) {
 	})
 }
 
-// TestRegistersCleared reads the assembly: every function clears all vector
-// registers that it names before it returns, but for its two constants.
-func TestRegistersCleared(t *testing.T) {
-	text, err := os.ReadFile("hash_amd64.s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	used := regexp.MustCompile(`\b[XYZ](\d+)\b`)
-	functions := strings.Split(string(text), "\nTEXT ·")[1:]
-	for _, f := range functions {
-		name, _, _ := strings.Cut(f, "(")
-		body, _, _ := strings.Cut(f, "\n// func") // the next one's head
-		if n := strings.Count(body, "\tRET"); n != 1 {
-			t.Errorf("%s returns in %d places", name, n)
-		}
-		if wide := regexp.MustCompile(`\b[YZ]\d`).MatchString(body); wide != strings.Contains(body, "\tVZEROUPPER\n\tRET") {
-			t.Errorf("%s: VZEROUPPER and the width do not agree", name)
-		}
-		if !strings.Contains(body, "$0-") {
-			t.Errorf("%s has something on its stack", name)
-		}
-		for _, m := range used.FindAllStringSubmatch(body, -1) {
-			if m[1] == "14" || m[1] == "15" {
-				continue
-			}
-			cleared := regexp.MustCompile(`\tV?PXORQ? +[XZ]` + m[1] + `, [XZ]` + m[1] + `(, [XZ]` + m[1] + `)?\n`)
-			if !cleared.MatchString(body) {
-				t.Errorf("%s leaves register %s", name, m[1])
-				break
-			}
-		}
-	}
-	if len(functions) != 9 {
-		t.Errorf("%d functions, want 9", len(functions))
-	}
+// functions are those of one form.
+type functions struct {
+	by             level
+	powers         func(table *[48][16]byte, count int)
+	ghash, polyval func(acc *[16]byte, blocks *byte, n int, table *[48][16]byte, count int)
 }
+
+var assembly = []functions{
+	{levelPCLMUL, powersPCLMUL, ghashPCLMUL, polyvalPCLMUL},
+	{levelVPCLMUL256, powersVPCLMULAVX2, ghashVPCLMULAVX2, polyvalVPCLMULAVX2},
+	{levelVPCLMUL512, powersVPCLMULAVX512, ghashVPCLMULAVX512, polyvalVPCLMULAVX512},
+}
+
+// TestResidue: no function leaves anything of keys or text in a vector register or on
+// the stack, with every number of powers.
+func TestResidue(t *testing.T) {
+	if got, want := residue.Functions(t), consttime.Kernels(assembly); !slices.Equal(got, want) {
+		t.Errorf("tested are %v of %v", want, got)
+	}
+	eachForm(t, func(t *testing.T, by level) {
+		if by == portable {
+			t.Skip("it has no assembly")
+		}
+		var table [48][16]byte
+		var acc [16]byte
+		msg := make([]byte, 16*70)
+		change := func(r *rand.Rand) {
+			for _, b := range [][]byte{acc[:], msg, unsafe.Slice(&table[0][0], 16*len(table))} {
+				for i := range b {
+					b[i] = byte(r.Uint32())
+				}
+			}
+		}
+		f := assembly[slices.IndexFunc(assembly, func(f functions) bool { return f.by == by })]
+		for count := 1; count <= powersFor(by, longMessage); count *= 2 {
+			residue.Compare(t, "powers", change, func() { f.powers(&table, count) })
+			for n := 1; n <= 70; n++ {
+				residue.Compare(t, "GHASH", change, func() { f.ghash(&acc, &msg[0], n, &table, count) })
+				residue.Compare(t, "POLYVAL", change, func() { f.polyval(&acc, &msg[0], n, &table, count) })
+			}
+		}
+	})
+}
+
+// TestZeroUpper: wide registers do not slow down what comes after.
+func TestZeroUpper(t *testing.T) { residue.ZeroUpper(t) }

@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -249,40 +248,6 @@ func TestGuardPages(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestRegistersCleared reads the assembly: a function whose values are secret
-// clears every vector register that it names before it returns.
-func TestRegistersCleared(t *testing.T) {
-	text, err := os.ReadFile("fill_amd64.s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	used := regexp.MustCompile(`\b[XYZ](\d+)\b`)
-	functions := strings.Split(string(text), "\nTEXT ·")[1:]
-	for _, f := range functions {
-		name, _, _ := strings.Cut(f, "(")
-		body, _, _ := strings.Cut(f, "\n// func") // the next one's head
-		if n := strings.Count(body, "\tRET"); n != 1 {
-			t.Errorf("%s returns in %d places", name, n)
-		}
-		if wide := regexp.MustCompile(`\b[YZ]\d`).MatchString(body); wide != strings.Contains(body, "\tVZEROUPPER\n\tRET") {
-			t.Errorf("%s: VZEROUPPER and the width do not agree", name)
-		}
-		if strings.HasPrefix(name, "fillCounter") {
-			continue // nothing is secret
-		}
-		for _, m := range used.FindAllStringSubmatch(body, -1) {
-			x := "X" + m[1]
-			if !strings.Contains(body, "\tPXOR "+x+", "+x+"\n") && !strings.Contains(body, "\tVPXOR "+x+", "+x+", "+x+"\n") {
-				t.Errorf("%s leaves register %s", name, m[1])
-				break
-			}
-		}
-	}
-	if len(functions) != 15 {
-		t.Errorf("%d functions, want 15", len(functions))
-	}
 }
 
 // TestChosen: what the public functions use is the best form that this CPU can
