@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	"github.com/seed-25a2b25a/nway"
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/internal/cpu"
-	"github.com/seed-25a2b25a/nway/internal/guardpage"
 )
 
 // The tests of this file are faults that other libraries once had, each with a
@@ -622,84 +620,6 @@ func TestCase23ZeroAndOddLengths(t *testing.T) {
 		}
 	}
 	require.Less(t, time.Since(begin), time.Second)
-}
-
-// Case 24, reads and writes past a buffer: a tail of three bytes at the end of a
-// page. Buffers and key lie between pages that cannot be touched, flush to the
-// end and then to the begin, and what is on the free side must not change.
-func TestCase24GuardPages(t *testing.T) {
-	lengths := []int{0, 1, 2, 3, 15, 16, 17, 31, 33, 48, 63, 65, 127, 128, 129, 255, 256, 257, 511, 512, 528, 600}
-	if !testing.Short() {
-		lengths = lengths[:0]
-		for n := range 601 {
-			lengths = append(lengths, n)
-		}
-	}
-	var rooms [4]*guardpage.Buf
-	for i := range rooms {
-		b, err := guardpage.Alloc(700)
-		if errors.Is(err, errors.ErrUnsupported) {
-			t.Skip(err)
-		}
-		require.NoError(t, err)
-		defer b.Free()
-		rooms[i] = b
-	}
-	const free = 16 // bytes of poison
-	for _, name := range nway.Default().Names() {
-		eachDriver(t, name, func(t *testing.T, a *algapi.Alg) {
-			if a.Kind != algapi.KindSkcipher {
-				t.Skip("the harness does this for ciphers and MACs")
-			}
-			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-			for _, end := range []bool{true, false} {
-				lay := func(i int, data []byte) (buf, beside []byte) {
-					n := len(data)
-					if end {
-						whole := rooms[i].End(n + free)
-						buf, beside = whole[free:], whole[:free]
-					} else {
-						whole := rooms[i].Start(n + free)
-						buf, beside = whole[:n:n], whole[n:]
-					}
-					copy(buf, data)
-					for i := range beside {
-						beside[i] = 'p'
-					}
-					return buf, beside
-				}
-				sizes := a.KeySizes.List()
-				key, _ := lay(3, count(sizes[len(sizes)-1]))
-				s, err := a.NewSkcipher(key)
-				require.NoError(t, err)
-				msg := numbered(600)
-				ct := make([]byte, 600)
-				for _, n := range lengths {
-					// Plain memory first; the harness compares that with the textbook.
-					if s.Encrypt(ct[:n], msg[:n], bytes.Clone(iv0[:a.IVSize])) != nil {
-						continue // a length that the mode does not take
-					}
-					for _, d := range []struct {
-						f       func(dst, src, iv []byte) error
-						in, out []byte
-					}{{s.Encrypt, msg[:n], ct[:n]}, {s.Decrypt, ct[:n], msg[:n]}} {
-						for _, inPlace := range []bool{false, true} {
-							src, besideSrc := lay(0, d.in)
-							dst, besideDst := lay(1, d.in)
-							iv, besideIV := lay(2, iv0[:a.IVSize])
-							if inPlace {
-								src = dst
-							}
-							require.NoError(t, d.f(dst, src, iv))
-							if !bytes.Equal(dst, d.out) || strings.Trim(string(besideSrc)+string(besideDst)+string(besideIV), "p") != "" {
-								t.Fatalf("%d bytes, at the end %v, in place %v: wrong result, or wrote on the free side", n, end, inPlace)
-							}
-						}
-					}
-				}
-			}
-		})
-	}
 }
 
 // Case 33, byte order and odd keys: blocks read backwards, keys of unusual
