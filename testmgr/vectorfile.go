@@ -52,6 +52,9 @@ func RunVectors(reg *algapi.Registry, r io.Reader, keep func(alg *algapi.Alg) bo
 		if err := dec.Decode(&v); err != nil {
 			return fmt.Errorf("testmgr: line %d is not a vector: %w", line, err)
 		}
+		if _, err := dec.Token(); err != io.EOF {
+			return fmt.Errorf("testmgr: line %d is not a vector: there is more behind it", line)
+		}
 		if v.Alg == "" {
 			return fmt.Errorf("testmgr: line %d is not a vector: the field alg is missing", line)
 		}
@@ -74,6 +77,9 @@ type data struct {
 	present    bool
 }
 
+// longest is how long data may be, in bytes.
+const longest = 1 << 30
+
 func (d *data) UnmarshalJSON(b []byte) error {
 	d.present = true
 	if len(b) > 0 && b[0] == '"' {
@@ -94,10 +100,13 @@ func (d *data) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &o); err != nil {
 		return err
 	}
-	if o.Len < 0 {
-		return fmt.Errorf("length %d", o.Len)
+	if o.Len < 0 || o.Len > longest {
+		return fmt.Errorf("length %d; accepted are 0 to %d bytes", o.Len, longest)
 	}
 	d.length = o.Len
+	if o.Seed == nil && o.SHA256 == nil {
+		return errors.New("neither seed nor sha256 say what the bytes are")
+	}
 	if o.Seed == nil {
 		d.sha256, d.head, d.tail = o.SHA256, o.Head, o.Tail
 		return nil
@@ -247,6 +256,11 @@ func (v *fileVector) safely(a *algapi.Alg, sectorIV func([]byte, uint64)) (err e
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
+	for _, d := range append([]data{v.PT, v.AAD}, v.ADs...) {
+		if len(d.bytes) != d.length {
+			return errors.New("only a ciphertext may be known by its hash alone")
+		}
+	}
 	switch {
 	case v.Sweep != nil:
 		return v.runSweep(a)
