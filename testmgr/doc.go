@@ -8,7 +8,8 @@
 // tried too, and messages in pieces.
 //
 // [New] gives the quick tester for a registry. [Exhaustive] is the long form
-// that "nway test" runs. Outside providers use package algtest in their tests.
+// that "nway test" runs, [Soak] the one without end, and [Timing] looks at the time of
+// requests. Outside providers use package algtest in their tests.
 // This package does not import testing.
 //
 // # Faults of other libraries, and the tests that watch for them here

@@ -20,8 +20,8 @@ import (
 // an address made of a secret in internal/consttime.
 
 // planted registers a driver that has to be caught beside a good one, and returns
-// what was said about it and what serves in its place.
-func planted(t *testing.T, name string, bad algapi.Alg) (reason error, served string, r *algapi.Registry) {
+// what serves name in its place and what was said about it.
+func planted(t *testing.T, name string, bad algapi.Alg) (r *algapi.Registry, served string, reason error) {
 	t.Helper()
 	r = algapi.NewRegistry(algapi.Options{Tester: testmgr.New(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, r.Register(aes("aes-generic", 100, algapi.Portable, good), bad))
@@ -29,7 +29,7 @@ func planted(t *testing.T, name string, bad algapi.Alg) (reason error, served st
 	_, reason = r.Lookup(bad.Driver, algapi.Query{})
 	a, err := r.Lookup(name, algapi.Query{})
 	require.NoError(t, err)
-	return reason, a.Driver, r
+	return r, a.Driver, reason
 }
 
 // laneFault is a kernel of so many lanes of which one works with a round key that
@@ -60,7 +60,7 @@ func TestPlantedWrongRoundKeyInOneLane(t *testing.T) {
 		for _, lane := range []int{0, lanes / 3, lanes - 1} {
 			bad := aes("aes-planted", 1000, 0, laneFault(lanes, lane))
 			bad.Lanes = lanes
-			reason, served, _ := planted(t, "ctr(aes)", bad)
+			_, served, reason := planted(t, "ctr(aes)", bad)
 			require.ErrorIs(t, reason, algapi.ErrQuarantined)
 			require.ErrorContains(t, reason, "wrong result")
 			require.Equal(t, "ctr(aes-generic)", served)
@@ -85,7 +85,7 @@ func TestPlantedStorePastTheEndByAVector(t *testing.T) {
 				}
 			}}
 		}))
-		reason, served, _ := planted(t, "aes", bad)
+		_, served, reason := planted(t, "aes", bad)
 		require.ErrorIs(t, reason, algapi.ErrQuarantined)
 		require.ErrorContains(t, reason, "wrote behind the output buffer")
 		require.Equal(t, "aes-generic", served)
@@ -147,7 +147,7 @@ func TestPlantedCounterThatCarriesAt32Bits(t *testing.T) {
 			}
 			return narrowCounter{c, bits}, nil
 		}
-		reason, served, _ := planted(t, "ctr(aes)", bad)
+		_, served, reason := planted(t, "ctr(aes)", bad)
 		if bits == 128 { // the same code without the fault
 			require.NoError(t, reason)
 			require.Equal(t, "ctr-aes-planted", served)
@@ -161,7 +161,7 @@ func TestPlantedCounterThatCarriesAt32Bits(t *testing.T) {
 
 func TestPlantedDriverRegisteredTwice(t *testing.T) {
 	first := aes("aes-x", 400, 0, good)
-	_, _, r := planted(t, "aes", first)
+	r, _, _ := planted(t, "aes", first)
 	again := aes("aes-x", 1000, 0, func([]byte) (algapi.Cipher, error) { return nil, errors.New("never made") })
 	require.ErrorIs(t, r.Register(again), algapi.ErrDuplicate)
 	a, err := r.Lookup("aes", algapi.Query{})

@@ -5,7 +5,6 @@ import (
 	"crypto/cipher"
 	"crypto/subtle"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,12 +130,11 @@ func (t *skcipherTopic) prepare(a *algapi.Alg) (any, error) { return a.NewSkciph
 
 // skcipherQuestion is one message, whole and as independent units.
 type skcipherQuestion struct {
-	t              *skcipherTopic
-	iv, pt, ct     []byte
-	ivOut          []byte
-	unit           int
-	ivs, upt, uct  []byte
-	unitIVs, units int
+	t             *skcipherTopic
+	iv, pt, ct    []byte
+	ivOut         []byte
+	unit, units   int // bytes, and how many
+	ivs, upt, uct []byte
 }
 
 func (t *skcipherTopic) question(d *desk, n int) (question, error) {
@@ -452,19 +450,17 @@ func (t *macTopic) question(d *desk, n int) (question, error) {
 func (q *macQuestion) ask(d *desk, driver any) (int, *wrong) {
 	x := driver.(algapi.MAC)
 	msg := d.place(0, len(q.msg), q.msg)
-	fault := error(nil)
-	if got := x.Sum(nil, msg); !bytes.Equal(got, q.tag) {
-		fault = errors.New("Sum")
-	} else if !x.Verify(msg, q.tag) {
-		fault = errors.New("Verify")
-	} else {
-		h := x.New()
-		_ = d.cuts(len(msg), 1, func(a, b int) error { _, err := h.Write(msg[a:b]); return err })
-		if !bytes.Equal(h.Sum(nil), q.tag) {
-			fault = errors.New("Sum in pieces")
-		}
-	}
-	if fault == nil {
+	h := x.New()
+	err := d.cuts(len(msg), 1, func(a, b int) error { _, err := h.Write(msg[a:b]); return err })
+	fault := ""
+	switch {
+	case !bytes.Equal(x.Sum(nil, msg), q.tag):
+		fault = "Sum"
+	case !x.Verify(msg, q.tag):
+		fault = "Verify"
+	case err != nil || !bytes.Equal(h.Sum(nil), q.tag):
+		fault = "the hash in pieces"
+	default:
 		return 3 * len(msg), nil
 	}
 	n := shortest(len(q.msg), func(n int) bool {
@@ -475,5 +471,5 @@ func (q *macQuestion) ask(d *desk, driver any) (int, *wrong) {
 	if err != nil {
 		n, tag = len(q.msg), q.tag
 	}
-	return 0, &wrong{fmt.Sprintf("%v of %d bytes is wrong", fault, len(q.msg)), q.t.m.Name, map[string]any{"pt": q.msg[:n], "tag": tag, "tagbits": 8 * len(tag)}}
+	return 0, &wrong{fmt.Sprintf("%s of %d bytes is wrong", fault, len(q.msg)), q.t.m.Name, map[string]any{"pt": q.msg[:n], "tag": tag, "tagbits": 8 * len(tag)}}
 }

@@ -142,6 +142,11 @@ const (
 	batchBytes   = 8 << 10              // of text in a measurement of several requests
 	coldBytes    = 128 << 10            // more than the fastest cache of data holds
 	timingTwice  = 2                    // runs of an experiment
+
+	// Of a request that takes longer than that so many blocks are enough: it is block
+	// after block, and has no wide kernel whose lanes want to be filled.
+	slowRequest  = 100 * time.Microsecond
+	serialBlocks = 17
 )
 
 // request is what is measured.
@@ -234,7 +239,8 @@ func (t Timing) Measure(ctx context.Context, a *algapi.Alg) (res Timed, err erro
 }
 
 // requests returns what to measure: each direction, one block, about one rung and
-// several, with everything in the caches and with nothing in the fastest.
+// several, or less of what takes long, with everything in the caches and with nothing
+// in the fastest.
 func (m *timer) requests() ([]*request, error) {
 	var l []*request
 	for _, blocks := range []int{1, max(m.alg.Lanes, 4), 2*max(m.alg.Lanes, 4) + 1} {
@@ -243,34 +249,42 @@ func (m *timer) requests() ([]*request, error) {
 				continue
 			}
 			for _, cold := range []bool{false, true} {
-				q := &request{decrypt: decrypt, size: blocks * BytesPerBlock(m.alg.Name), cold: cold, batch: 1}
-				if err := m.calibrate(q); err != nil {
+				unit := BytesPerBlock(m.alg.Name)
+				q := &request{decrypt: decrypt, size: blocks * unit, cold: cold, batch: 1}
+				took, err := m.calibrate(q)
+				if err == nil && took > slowRequest && blocks > serialBlocks {
+					q.size = serialBlocks * unit
+					_, err = m.calibrate(q)
+				}
+				if err != nil {
 					return nil, err
 				}
-				l = append(l, q)
+				if !slices.ContainsFunc(l, func(o *request) bool { return o.String() == q.String() }) {
+					l = append(l, q)
+				}
 			}
 		}
 	}
 	return l, nil
 }
 
-// calibrate finds how many requests and measurements go together.
-func (m *timer) calibrate(q *request) error {
+// calibrate finds how many requests and measurements go together, and returns the time
+// of the requests.
+func (m *timer) calibrate(q *request) (took time.Duration, err error) {
 	x, err := m.under(m.key, q.decrypt)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	in, dst := make([]byte, q.size+x.more), make([]byte, q.size+x.more)
 	x.prepare(in, make([]byte, q.size))
 	if err := x.run(dst, in); err != nil {
-		return err
+		return 0, err
 	}
-	var took time.Duration
 	for {
 		begin := m.now()
 		for range q.batch {
 			if err := x.run(dst, in); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		if took = m.now() - begin; q.cold || took >= batchTime || 2*q.batch*q.size > batchBytes || q.batch >= 64 {
@@ -278,9 +292,9 @@ func (m *timer) calibrate(q *request) error {
 		}
 		q.batch *= 2
 	}
-	took += batchTime + time.Duration(q.batch*q.size/2) // and what goes before it
-	q.round = 2 * (min(max(int(roundTime/took), timingLeast), timingRound) / 2)
-	return nil
+	all := took + batchTime + time.Duration(q.batch*q.size/2) // with what goes before it
+	q.round = 2 * (min(max(int(roundTime/all), timingLeast), timingRound) / 2)
+	return took, nil
 }
 
 // under returns the transform under a key.

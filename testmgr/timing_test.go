@@ -13,12 +13,10 @@ import (
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/crypto/serpent"
-	"github.com/seed-25a2b25a/nway/templates/cfb8"
 	"github.com/seed-25a2b25a/nway/templates/cmac"
 	"github.com/seed-25a2b25a/nway/templates/ctr"
 	"github.com/seed-25a2b25a/nway/templates/ecb"
 	"github.com/seed-25a2b25a/nway/templates/gcm"
-	"github.com/seed-25a2b25a/nway/templates/siv"
 )
 
 // noisy returns a time as busy machines give it: a few per cent about 1000, a tail, now
@@ -75,7 +73,7 @@ func TestWelch(t *testing.T) {
 // TestTimingStatistics: one distribution passes, a shift is found in the noise, and
 // what was interrupted hides nothing.
 func TestTimingStatistics(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		c := both(rounds(r, 40, equal), rounds(r, 40, equal))
 		require.False(t, c.Differs(), "seed %d: %+v", seed, c)
@@ -175,11 +173,11 @@ func TestTimingOfDrivers(t *testing.T) {
 			}
 			return l, nil
 		}
-		m := Timing{Time: 200 * time.Millisecond, Now: func() time.Duration { return clock.now }, Seed: 5}
+		m := Timing{Time: 100 * time.Millisecond, Now: func() time.Duration { return clock.now }, Seed: 5}
 		r, err := m.Measure(context.Background(), &a)
 		require.NoError(t, err)
 		require.False(t, r.Short)
-		require.Greater(t, r.Measurements, 50_000)
+		require.Greater(t, r.Measurements, 25_000)
 		require.Equal(t, tt.key, r.Key.Differs(), "%s: %+v", tt.name, r.Key)
 		require.Equal(t, tt.data, r.Data.Differs(), "%s: %+v", tt.name, r.Data)
 		for _, c := range []Contrast{r.Key, r.Data} {
@@ -224,9 +222,9 @@ func TestTimingKinds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 
 	// Of modes, under a clock that takes no notice of them.
-	m.Time = 2 * time.Millisecond
+	m.Time = 1500 * time.Microsecond
 	portable := serpent.Algs()[0]
-	for _, tmpl := range []algapi.Template{ecb.Template(), ctr.Template(), cfb8.Template(), gcm.Template(), siv.Template(), cmac.Template()} {
+	for _, tmpl := range []algapi.Template{ecb.Template(), ctr.Template(), gcm.Template(), cmac.Template()} {
 		a, err := tmpl.New([]*algapi.Alg{&portable})
 		require.NoError(t, err)
 		a.Name, a.Lanes = tmpl.Name+"(serpent)", 4

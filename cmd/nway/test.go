@@ -23,7 +23,7 @@ import (
 func (a *app) testCommand() *cobra.Command {
 	var files []string
 	var noSkip, verbose bool
-	var soak time.Duration
+	var soak, timing time.Duration
 	var cmd *cobra.Command
 	cmd = &cobra.Command{
 		Use:   "test [NAME...]",
@@ -41,17 +41,29 @@ With --soak every driver is compared with the reference on random keys, lengths 
 offsets for the time given, on all cores. The first difference ends it and is printed
 with a line for --vectors that holds the right answer.
 
+With --timing the time of requests is compared, in the time given: under a fixed key
+against random keys, and of a fixed text against random texts, over every driver that
+claims to be constant-time or, whatever they claim, those that NAMEs stand for. The
+table has Welch's t for both; |t| above 4.5 in two runs, in the same kind of request, is
+a difference, and a driver that claims to be constant-time fails by it. A difference is
+good evidence that time depends on secrets, on this machine. None proves nothing: what
+is rarer or smaller than the noise is not seen, longer times see more, and it says
+nothing of other CPUs, of keys and texts that were not tried, of nonces and associated
+data, of the set-up of keys, of forged messages, or of what other programs see in shared
+caches. Measure on a machine that has nothing else to do, and repeat what it finds.
+
 The last line is always "N passed, N failed, N skipped". It counts, with --vectors,
-one for each vector and driver; with --soak, each driver; without, each known answer
-and each comparison that passed, each driver that failed and each driver that this CPU
-cannot run.
+one for each vector and driver; with --soak and --timing, each driver; without, each
+known answer and each comparison that passed, each driver that failed and each driver
+that this CPU cannot run.
 
 Exit status 1 if anything failed, if nothing was run or skipped, and with --no-skip
 if anything was skipped.`,
 		Example: `  nway test
   nway test --verbose 'xts(serpent)'
   nway test --vectors xts.jsonl --no-skip serpent
-  nway test --soak 10m`,
+  nway test --soak 10m
+  nway test --timing 10s 'xts(serpent-avx2)' twofish-generic`,
 		ValidArgsFunction: a.completeNames(anyKind),
 		RunE: a.work(func(out io.Writer, args []string) error {
 			reg := a.registry()
@@ -59,12 +71,18 @@ if anything was skipped.`,
 			c, err := choose(reg, args)
 			if err == nil {
 				switch {
-				case len(files) > 0 && soak > 0:
-					err = usagef("--soak and --vectors exclude each other")
+				case len(files) > 0 && (soak > 0 || timing > 0) || soak > 0 && timing > 0:
+					err = usagef("--vectors, --soak and --timing exclude each other")
 				case len(files) > 0:
 					err = t.vectorFiles(reg, c, files, a.stdin)
 				case soak > 0:
 					t.soak(cmd.Context(), reg, chosen(reg, c), soak)
+				case timing > 0:
+					infos := chosen(reg, c)
+					if len(c) == 0 {
+						infos = slices.DeleteFunc(infos, func(i algapi.Info) bool { return !i.ConstantTime })
+					}
+					t.timing(cmd.Context(), reg, infos, testmgr.Timing{Time: timing, Seed: rand.Uint64()})
 				default:
 					t.selfTests(reg, chosen(reg, c))
 				}
@@ -76,6 +94,7 @@ if anything was skipped.`,
 	f.StringArrayVar(&files, "vectors", nil, "run the vectors of this `file`, '-' for standard input; may be repeated")
 	f.BoolVar(&noSkip, "no-skip", false, "treat anything skipped as a failure")
 	f.DurationVar(&soak, "soak", 0, "compare with the reference on random data for this `duration`, like 10m")
+	f.DurationVar(&timing, "timing", 0, "look for secrets in the time of requests for this `duration`, like 10m")
 	f.BoolVarP(&verbose, "verbose", "v", false, "list every driver, and what was skipped")
 	return cmd
 }
@@ -158,9 +177,8 @@ func (t *tally) selfTests(reg *algapi.Registry, infos []algapi.Info) {
 	})
 }
 
-// soak compares drivers with the reference for a time.
-func (t *tally) soak(ctx context.Context, reg *algapi.Registry, infos []algapi.Info, d time.Duration) {
-	var subjects []algapi.Subject
+// subjects returns the drivers with a key that this CPU can run.
+func (t *tally) subjects(reg *algapi.Registry, infos []algapi.Info) (subjects []algapi.Subject) {
 	for _, i := range infos {
 		if len(i.Missing) > 0 {
 			t.skip(i.Driver, i.Reason)
@@ -176,9 +194,12 @@ func (t *tally) soak(ctx context.Context, reg *algapi.Registry, infos []algapi.I
 			subjects = append(subjects, s)
 		}
 	}
-	if ctx == nil {
-		ctx = context.Background()
-	}
+	return subjects
+}
+
+// soak compares drivers with the reference for a time.
+func (t *tally) soak(ctx context.Context, reg *algapi.Registry, infos []algapi.Info, d time.Duration) {
+	subjects := t.subjects(reg, infos)
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	seed := rand.Uint64()
@@ -204,6 +225,50 @@ func (t *tally) soak(ctx context.Context, reg *algapi.Registry, infos []algapi.I
 		fmt.Fprintln(t.out, diff.Vector)
 	case err != nil:
 		t.fail("soak", err)
+	}
+}
+
+// timing compares the time of requests, m.Time in all.
+func (t *tally) timing(ctx context.Context, reg *algapi.Registry, infos []algapi.Info, m testmgr.Timing) {
+	subjects := t.subjects(reg, infos)
+	m.Time /= time.Duration(max(len(subjects), 1))
+	if len(subjects) > 0 {
+		fmt.Fprintf(t.out, "%-40s %12s %9s %9s  %s\n", "DRIVER", "MEASUREMENTS", "KEY: T", "DATA: T", "VERDICT")
+	}
+	for _, s := range subjects {
+		driver, claims := s.Alg.Driver, s.Alg.Flags&algapi.ConstantTime != 0
+		r, err := m.Measure(ctx, s.Alg)
+		if err != nil {
+			t.fail(driver, err)
+			continue
+		}
+		var found []string
+		for _, d := range []struct {
+			what string
+			testmgr.Contrast
+		}{{"key", r.Key}, {"data", r.Data}} {
+			if d.Differs() {
+				found = append(found, fmt.Sprintf("%s: %+.2f %% in %s", d.what, 100*d.Share, d.Where))
+			}
+		}
+		verdict := "no difference seen"
+		switch {
+		case r.Short:
+			verdict = "too few measurements"
+			t.skip(driver, "there was no time for it")
+		case len(found) > 0:
+			verdict = "DIFFERENCE, " + strings.Join(found, "; ")
+		}
+		switch {
+		case !claims:
+			verdict += " (does not claim to be constant-time)"
+		case len(found) > 0 && !r.Short:
+			t.fail(driver, errors.New("its time depends on what should be secret, "+strings.Join(found, "; ")))
+		}
+		if !r.Short && (!claims || len(found) == 0) {
+			t.passed++
+		}
+		fmt.Fprintf(t.out, "%-40s %12d %9.1f %9.1f  %s\n", driver, r.Measurements, r.Key.T, r.Data.T, verdict)
 	}
 }
 
