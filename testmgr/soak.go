@@ -2,7 +2,6 @@ package testmgr
 
 import (
 	"context"
-	"crypto/cipher"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -37,8 +36,9 @@ func (d *Difference) Error() string {
 // form. That is many times slower than what it judges, so an answer of it judges
 // every driver of the same algorithm, each in several ways: in both directions,
 // in place and out of place, whole, in chained calls and in independent units.
-// All algorithms get the same time until a gigabyte of output of each of their
-// drivers has been compared; the time that this leaves goes to the others. report is called at the end with the bytes of output compared of each subject.
+// All algorithms get the same time, those with drivers of their own more than mere
+// instances of templates, until a gigabyte of output of each of their drivers has been
+// compared; the time that this leaves goes to the others. report is called at the end with the bytes of output compared of each subject.
 func Soak(ctx context.Context, subjects []algapi.Subject, workers int, seed uint64, report func(driver string, bytes uint64)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -101,18 +101,21 @@ type soakGroup struct {
 	subjects []algapi.Subject
 	bytes    []uint64 // compared, of each
 	spent    time.Duration
+	share    time.Duration // how many times the others' time it gets
 	busy     bool
 }
 
-// soakEnough is how many bytes of a driver are compared before others come first.
-const soakEnough = 1e9
+const (
+	soakEnough = 1e9 // bytes of a driver after which others come first
+	soakOwn    = 3   // the share of algorithms with drivers that are no instance of a template
+)
 
 // before reports whether g is to be worked on rather than o.
 func (g *soakGroup) before(o *soakGroup) bool {
 	if done := slices.Min(g.bytes) >= soakEnough; done != (slices.Min(o.bytes) >= soakEnough) {
 		return !done
 	}
-	return g.spent < o.spent
+	return g.spent/g.share < o.spent/o.share
 }
 
 func soakGroups(subjects []algapi.Subject) []*soakGroup {
@@ -121,9 +124,12 @@ func soakGroups(subjects []algapi.Subject) []*soakGroup {
 	for _, s := range subjects {
 		g := byName[s.Alg.Name]
 		if g == nil {
-			g = &soakGroup{name: s.Alg.Name, kind: s.Alg.Kind}
+			g = &soakGroup{name: s.Alg.Name, kind: s.Alg.Kind, share: 1}
 			byName[s.Alg.Name] = g
 			groups = append(groups, g)
+		}
+		if !strings.Contains(s.Alg.Driver, "(") {
+			g.share = soakOwn
 		}
 		g.subjects = append(g.subjects, s)
 		g.bytes = append(g.bytes, 0)
@@ -208,7 +214,7 @@ type topic interface {
 }
 
 func (g *soakGroup) topic(d *desk, s algapi.Subject, key []byte) (topic, error) {
-	block := func(key []byte) (cipher.Block, error) { return s.Portable.NewCipher(key) }
+	block := (&check{alg: s.Alg, portable: s.Portable}).newBlock
 	switch g.kind {
 	case algapi.KindCipher:
 		ref, err := s.Portable.NewCipher(key)
