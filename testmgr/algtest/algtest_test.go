@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"unsafe"
@@ -565,6 +566,8 @@ func possible(check string) bool {
 
 // failures runs every check and returns the names of those that failed.
 func failures(alg *algapi.Alg, short bool) map[string]error {
+	// What reads before its input may be given that at the very begin of the heap.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	failed := map[string]error{}
 	for _, c := range checksOf(alg.Kind) {
 		if c.name == "concurrency" && race.Enabled {
