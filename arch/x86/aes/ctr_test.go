@@ -4,16 +4,13 @@ package aes
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/crypto/aes"
-	"github.com/seed-25a2b25a/nway/internal/guardpage"
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/templates/ctr"
 )
@@ -21,7 +18,7 @@ import (
 // pairCTR returns the driver and the template over the portable cipher under one
 // key.
 func pairCTR(t testing.TB, key []byte) (algapi.Skcipher, algapi.Skcipher) {
-	usable(t, &[]algapi.Alg{ctrAlg()}[0])
+	kerneltest.Usable(t, ctrAlg())
 	got, err := ctrAlg().NewSkcipher(key)
 	require.NoError(t, err)
 	a, err := ctr.Template().New([]*algapi.Alg{&aes.Algs()[0]})
@@ -36,7 +33,7 @@ func counters() [][]byte {
 	l := [][]byte{make([]byte, 16), bytes.Repeat([]byte{0xff}, 16)}
 	for _, low := range []byte{0xff, 0xfe, 0xf0, 0xdf, 0xc1} {
 		for _, ones := range []int{1, 4, 8, 9, 12, 15, 16} {
-			iv := random(newRand(uint64(low)), 16)
+			iv := kerneltest.Random(kerneltest.NewRand(uint64(low)), 16)
 			for i := range ones {
 				iv[15-i] = 0xff
 			}
@@ -50,19 +47,19 @@ func counters() [][]byte {
 // TestCTRLengths compares with the template at every length in bytes up to a
 // little over two batches, in place and not, and the iv after the call.
 func TestCTRLengths(t *testing.T) {
-	r := newRand(20)
+	r := kerneltest.NewRand(20)
 	ivs := counters()
 	for _, size := range keyLengths {
-		x, ref := pairCTR(t, random(r, size))
+		x, ref := pairCTR(t, kerneltest.Random(r, size))
 		for n := range 16 * 67 {
 			if testing.Short() && n > 70 && n%16 > 1 {
 				continue
 			}
 			iv := bytes.Clone(ivs[n%len(ivs)])
 			ivRef := bytes.Clone(iv)
-			src, ok := guarded(r, n)
+			src, ok := kerneltest.Guarded(r, n)
 			want := make([]byte, n)
-			dst, okDst := guarded(r, n)
+			dst, okDst := kerneltest.Guarded(r, n)
 			require.NoError(t, ref.Encrypt(want, src, ivRef))
 			require.NoError(t, x.Encrypt(dst, src, iv))
 			require.Equal(t, want, dst, "%d bytes", n)
@@ -76,9 +73,9 @@ func TestCTRLengths(t *testing.T) {
 
 // TestCTRCarries counts over every carry at every place in a batch.
 func TestCTRCarries(t *testing.T) {
-	r := newRand(21)
-	x, ref := pairCTR(t, random(r, 32))
-	src, want, got := random(r, 16*80), make([]byte, 16*80), make([]byte, 16*80)
+	r := kerneltest.NewRand(21)
+	x, ref := pairCTR(t, kerneltest.Random(r, 32))
+	src, want, got := kerneltest.Random(r, 16*80), make([]byte, 16*80), make([]byte, 16*80)
 	for _, iv := range counters() {
 		for low := range 72 {
 			a := bytes.Clone(iv)
@@ -94,22 +91,14 @@ func TestCTRCarries(t *testing.T) {
 
 // TestCTRUnits compares units of many sizes, and a long message.
 func TestCTRUnits(t *testing.T) {
-	r := newRand(22)
-	x, ref := pairCTR(t, random(r, 16))
+	r := kerneltest.NewRand(22)
+	x, ref := pairCTR(t, kerneltest.Random(r, 16))
 	for _, unit := range []int{1, 15, 16, 17, 48, 512, 520, 4096, 70000} {
 		for _, count := range []int{0, 1, 2, 5} {
-			src, ivs := random(r, count*unit), random(r, 16*count)
-			kept := bytes.Clone(ivs)
-			want, got := make([]byte, len(src)), make([]byte, len(src))
-			require.NoError(t, ref.EncryptUnits(want, src, unit, ivs))
-			require.NoError(t, x.EncryptUnits(got, src, unit, ivs))
-			require.True(t, bytes.Equal(want, got), "%d units of %d bytes", count, unit)
-			require.NoError(t, x.DecryptUnits(got, got, unit, ivs))
-			require.True(t, bytes.Equal(src, got), "%d units of %d bytes", count, unit)
-			require.Equal(t, kept, ivs)
+			compareUnits(t, r, x, ref, unit, count)
 		}
 	}
-	src, iv := random(r, 300000), random(r, 16)
+	src, iv := kerneltest.Random(r, 300000), kerneltest.Random(r, 16)
 	a, b := bytes.Clone(iv), bytes.Clone(iv)
 	want, got := make([]byte, len(src)), make([]byte, len(src))
 	require.NoError(t, ref.Encrypt(want, src, a))
@@ -127,23 +116,13 @@ func TestCTRUnits(t *testing.T) {
 // TestCTRGuardPages runs all lengths at either end of memory that must not be
 // left.
 func TestCTRGuardPages(t *testing.T) {
-	var bufs [2]*guardpage.Buf
-	for i := range bufs {
-		b, err := guardpage.Alloc(16 * 300)
-		if errors.Is(err, errors.ErrUnsupported) {
-			t.Skip(err)
-		}
-		require.NoError(t, err)
-		defer b.Free()
-		bufs[i] = b
-	}
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	r := newRand(23)
-	x, ref := pairCTR(t, random(r, 24))
+	bufs := kerneltest.Pages(t, 2, 16*300)
+	r := kerneltest.NewRand(23)
+	x, ref := pairCTR(t, kerneltest.Random(r, 24))
 	for n := range 16 * 67 {
-		for _, place := range []func(b *guardpage.Buf, n int) []byte{(*guardpage.Buf).End, (*guardpage.Buf).Start} {
+		for _, place := range kerneltest.Edges {
 			src, dst := place(bufs[0], n), place(bufs[1], n)
-			copy(src, random(r, n))
+			copy(src, kerneltest.Random(r, n))
 			want := make([]byte, n)
 			require.NoError(t, ref.Encrypt(want, src, make([]byte, 16)))
 			require.NoError(t, x.Encrypt(dst, src, make([]byte, 16)))
@@ -156,7 +135,7 @@ func TestCTRGuardPages(t *testing.T) {
 func TestCTRErrors(t *testing.T) {
 	x, ref := pairCTR(t, make([]byte, 16))
 	buf, other, iv := make([]byte, 128), make([]byte, 128), make([]byte, 32)
-	for i, f := range []func(s algapi.Skcipher) error{
+	sameErrors(t, x, ref, []func(s algapi.Skcipher) error{
 		func(s algapi.Skcipher) error { return s.Encrypt(buf, other, iv[:15]) },
 		func(s algapi.Skcipher) error { return s.Encrypt(buf[:16], other, iv[:16]) },
 		func(s algapi.Skcipher) error { return s.Encrypt(buf[1:], buf[:64], iv[:16]) },
@@ -165,11 +144,7 @@ func TestCTRErrors(t *testing.T) {
 		func(s algapi.Skcipher) error { return s.EncryptUnits(buf, other, 0, iv) },
 		func(s algapi.Skcipher) error { return s.DecryptUnits(buf, other[:65], 32, iv) },
 		func(s algapi.Skcipher) error { return s.DecryptUnits(buf, other[:64], 32, iv[:31]) },
-	} {
-		got, want := f(x), f(ref)
-		require.Error(t, got, "case %d", i)
-		require.Equal(t, want, got, "case %d", i)
-	}
+	})
 	require.Equal(t, make([]byte, 128), buf)
 	algapi.Wipe(x)
 	algapi.Wipe(x)
@@ -179,14 +154,9 @@ func TestCTRErrors(t *testing.T) {
 }
 
 func BenchmarkCTR(b *testing.B) {
-	x, _ := pairCTR(b, random(newRand(24), 32))
+	x, _ := pairCTR(b, kerneltest.Random(kerneltest.NewRand(24), 32))
 	buf, iv := make([]byte, 65536), make([]byte, 16)
-	for _, size := range []int{16, 64, 256, 512, 4096, 16384, 65536, 1420} {
-		b.Run(fmt.Sprintf("alg=ctr(aes)/driver=ctr-aes-vaes/op=enc/size=%d", size), func(b *testing.B) {
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				_ = x.Encrypt(buf[:size], buf[:size], iv)
-			}
-		})
-	}
+	kerneltest.BenchmarkSizes(b, "alg=ctr(aes)/driver=ctr-aes-vaes/op=enc", []int{16, 64, 256, 512, 4096, 16384, 65536, 1420}, func(n int) {
+		_ = x.Encrypt(buf[:n], buf[:n], iv)
+	})
 }

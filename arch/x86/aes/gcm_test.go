@@ -7,9 +7,7 @@ import (
 	"crypto/cipher"
 	"crypto/subtle"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"testing"
 	"unsafe"
 
@@ -18,7 +16,7 @@ import (
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/crypto/aes"
 	"github.com/seed-25a2b25a/nway/crypto/gf128"
-	"github.com/seed-25a2b25a/nway/internal/guardpage"
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/templates/gcm"
 	"github.com/seed-25a2b25a/nway/testmgr"
@@ -30,7 +28,7 @@ var usualGCM = algapi.AEADOptions{NonceSize: -1}
 // pairGCM returns the driver and the template over aes-vaes, which works in layers,
 // under one key.
 func pairGCM(t testing.TB, key []byte, o algapi.AEADOptions) (cipher.AEAD, cipher.AEAD) {
-	usable(t, &[]algapi.Alg{gcmAlg()}[0])
+	kerneltest.Usable(t, gcmAlg())
 	got, err := gcmAlg().NewAEAD(key, o)
 	require.NoError(t, err)
 	a, err := gcm.Template().New([]*algapi.Alg{alg(&vaes512)})
@@ -47,7 +45,7 @@ type layers struct {
 }
 
 func newLayers(t testing.TB, key []byte) *layers {
-	usable(t, &[]algapi.Alg{gcmAlg()}[0])
+	kerneltest.Usable(t, gcmAlg())
 	l := &layers{c: new(gcmCipher)}
 	l.c.Cipher.crypt = vaes512.crypt
 	require.NoError(t, l.c.SetKey(key))
@@ -114,14 +112,14 @@ func gcmLengths() (l []int) {
 // TestGCMKernel compares the functions with their layers at every length, in place
 // and not, from a state that is not zero, with keys of every size.
 func TestGCMKernel(t *testing.T) {
-	r := newRand(30)
+	r := kerneltest.NewRand(30)
 	for _, size := range keyLengths {
-		l := newLayers(t, random(r, size))
+		l := newLayers(t, kerneltest.Random(r, size))
 		for _, n := range gcmLengths() {
-			first, hashed, ad := [16]byte(random(r, 16)), [16]byte(random(r, 16)), uint64(r.Uint32()>>1*(r.Uint32()&1)) // none in every second
-			src, ok := guarded(r, n)
+			first, hashed, ad := [16]byte(kerneltest.Random(r, 16)), [16]byte(kerneltest.Random(r, 16)), uint64(r.Uint32()>>1*(r.Uint32()&1)) // none in every second
+			src, ok := kerneltest.Guarded(r, n)
 			kept := bytes.Clone(src)
-			dst, okDst := guarded(r, n)
+			dst, okDst := kerneltest.Guarded(r, n)
 			want := make([]byte, n)
 			tag := l.message(want, src, first, hashed, ad, false)
 			require.Equal(t, tag, l.whole(dst, src, first, hashed, ad, false), "%d bytes: tag", n)
@@ -131,7 +129,7 @@ func TestGCMKernel(t *testing.T) {
 			require.Equal(t, src, dst, "%d bytes decrypted in place", n)
 			require.Equal(t, tag, l.whole(src, src, first, hashed, ad, false), "%d bytes in place: tag", n)
 			require.Equal(t, want, src, "%d bytes in place", n)
-			back, okBack := guarded(r, n)
+			back, okBack := kerneltest.Guarded(r, n)
 			require.Equal(t, tag, l.whole(back, src, first, hashed, ad, true), "%d bytes decrypted: tag", n)
 			require.Equal(t, kept, back, "%d bytes decrypted", n)
 			require.Equal(t, want, src, "%d bytes decrypted: input", n)
@@ -142,16 +140,16 @@ func TestGCMKernel(t *testing.T) {
 
 // TestGCMPieces compares whole batches by themselves, as they come in pieces.
 func TestGCMPieces(t *testing.T) {
-	r := newRand(31)
-	l := newLayers(t, random(r, 32))
+	r := kerneltest.NewRand(31)
+	l := newLayers(t, kerneltest.Random(r, 32))
 	for _, n := range []int{0, 1, 511, 512, 513, 1024, 1536, 65536, 65536 + 512, 200000} {
 		for _, decrypt := range []bool{false, true} {
-			first, hashed := [16]byte(random(r, 16)), [16]byte(random(r, 16))
+			first, hashed := [16]byte(kerneltest.Random(r, 16)), [16]byte(kerneltest.Random(r, 16))
 			counter, state := first, hashed
 			binary.BigEndian.PutUint32(counter[12:], binary.BigEndian.Uint32(counter[12:])+1)
 			next := counter
 			binary.BigEndian.PutUint32(next[12:], binary.BigEndian.Uint32(next[12:])+uint32(n/512*32))
-			src := random(r, n)
+			src := kerneltest.Random(r, n)
 			whole := n / 512 * 512
 			want, dst := make([]byte, n), make([]byte, n)
 			l.crypt(want[:whole], src[:whole], first, &hashed, decrypt)
@@ -210,12 +208,12 @@ func TestGCMGate(t *testing.T) {
 // TestGCMHashCleared: the state of the hash, which tells of its key, does not stay
 // in the caller's memory when the tag is made.
 func TestGCMHashCleared(t *testing.T) {
-	r := newRand(37)
-	l := newLayers(t, random(r, 16))
+	r := kerneltest.NewRand(37)
+	l := newLayers(t, kerneltest.Random(r, 16))
 	for _, n := range []int{0, 1, 64, 100, 190, 300, 2000} {
 		for _, decrypt := range []bool{false, true} {
-			hashed, tag := [16]byte(random(r, 16)), [16]byte{}
-			buf := random(r, n)
+			hashed, tag := [16]byte(kerneltest.Random(r, 16)), [16]byte{}
+			buf := kerneltest.Random(r, n)
 			l.c.part(buf, buf, 1, 2, 3, &hashed, 1, decrypt, 2, 5, uint64(n), &tag)
 			require.Zero(t, hashed, "%d bytes", n)
 			require.NotZero(t, tag, "%d bytes", n)
@@ -225,10 +223,10 @@ func TestGCMHashCleared(t *testing.T) {
 
 // TestGCMWrap lets the counter wrap at every block of a text that takes all ways.
 func TestGCMWrap(t *testing.T) {
-	r := newRand(32)
-	l := newLayers(t, random(r, 32))
+	r := kerneltest.NewRand(32)
+	l := newLayers(t, kerneltest.Random(r, 32))
 	const n = 1024 + 256 + 200
-	src, want, got := random(r, n), make([]byte, n), make([]byte, n)
+	src, want, got := kerneltest.Random(r, n), make([]byte, n), make([]byte, n)
 	for back := range uint32(n/16 + 4) {
 		first := [16]byte(bytes.Repeat([]byte{0xff}, 16)) // nothing may carry into the other words
 		binary.BigEndian.PutUint32(first[12:], -back)
@@ -242,11 +240,11 @@ func TestGCMWrap(t *testing.T) {
 
 // TestGCMLong compares messages that take several calls.
 func TestGCMLong(t *testing.T) {
-	r := newRand(33)
-	l := newLayers(t, random(r, 24))
+	r := kerneltest.NewRand(33)
+	l := newLayers(t, kerneltest.Random(r, 24))
 	for _, n := range []int{65535, 65536, 65537, 65536 + 512, 131072, 300001} {
-		src, want, got := random(r, n), make([]byte, n), make([]byte, n)
-		first := [16]byte(random(r, 16))
+		src, want, got := kerneltest.Random(r, n), make([]byte, n), make([]byte, n)
+		first := [16]byte(kerneltest.Random(r, 16))
 		tag := l.message(want, src, first, [16]byte{}, 13, false)
 		require.Equal(t, tag, l.whole(got, src, first, [16]byte{}, 13, false), "%d bytes", n)
 		require.True(t, bytes.Equal(want, got), "%d bytes", n)
@@ -258,31 +256,18 @@ func TestGCMLong(t *testing.T) {
 // TestGCMGuardPages runs all lengths at either end of memory that must not be left,
 // the table of the hash key and the states too.
 func TestGCMGuardPages(t *testing.T) {
-	var bufs [2]*guardpage.Buf
-	for i := range bufs {
-		b, err := guardpage.Alloc(16 * 300)
-		if errors.Is(err, errors.ErrUnsupported) {
-			t.Skip(err)
-		}
-		require.NoError(t, err)
-		defer b.Free()
-		bufs[i] = b
-	}
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	r := newRand(34)
-	l := newLayers(t, random(r, 32))
-	table, err := guardpage.Alloc(48 * 16)
-	require.NoError(t, err)
-	defer table.Free()
+	bufs := kerneltest.Pages(t, 3, 16*300)
+	r := kerneltest.NewRand(34)
+	l := newLayers(t, kerneltest.Random(r, 32))
 	kept := *l.c.table
-	l.c.table = (*[48][16]byte)(unsafe.Pointer(&table.End(48 * 16)[0]))
+	l.c.table = (*[48][16]byte)(unsafe.Pointer(&bufs[2].End(48 * 16)[0]))
 	*l.c.table = kept
 	for _, n := range gcmLengths() {
-		for _, place := range []func(b *guardpage.Buf, n int) []byte{(*guardpage.Buf).End, (*guardpage.Buf).Start} {
+		for _, place := range kerneltest.Edges {
 			src, dst := place(bufs[0], n), place(bufs[1], n)
-			copy(src, random(r, n))
+			copy(src, kerneltest.Random(r, n))
 			want := make([]byte, n)
-			first := [16]byte(random(r, 16))
+			first := [16]byte(kerneltest.Random(r, 16))
 			tag := l.message(want, src, first, [16]byte{}, 5, false)
 			require.Equal(t, tag, l.whole(dst, src, first, [16]byte{}, 5, false), "%d bytes", n)
 			require.Equal(t, want, dst, "%d bytes", n)
@@ -300,9 +285,9 @@ func TestGCMTemplate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{b.Kind, b.BlockSize, b.IVSize, b.ChunkSize, b.MaxTagSize, b.KeySizes, b.Flags},
 		[]any{a.Kind, a.BlockSize, a.IVSize, a.ChunkSize, a.MaxTagSize, a.KeySizes, a.Flags})
-	usable(t, &a)
-	r := newRand(35)
-	key := random(r, 32)
+	kerneltest.Usable(t, a)
+	r := kerneltest.NewRand(35)
+	key := kerneltest.Random(r, 32)
 	for _, nonce := range []int{-1, 0, 1, 7, 12, 13, 16, 17, 60, 300} {
 		for _, tag := range []int{0, 3, 4, 8, 9, 12, 13, 14, 15, 16, 17} {
 			o := algapi.AEADOptions{NonceSize: nonce, TagSize: tag}
@@ -315,14 +300,14 @@ func TestGCMTemplate(t *testing.T) {
 			x, ref := pairGCM(t, key, o)
 			for _, n := range []int{0, 1, 16, 100, 256, 513, 1500} {
 				for _, ad := range []int{0, 1, 13, 16, 40, 700} {
-					iv, src, data := random(r, x.NonceSize()), random(r, n), random(r, ad)
+					iv, src, data := kerneltest.Random(r, x.NonceSize()), kerneltest.Random(r, n), kerneltest.Random(r, ad)
 					want := ref.Seal(nil, iv, src, data)
 					require.Equal(t, want, x.Seal(nil, iv, src, data), "%+v, %d bytes, %d of associated data", o, n, ad)
 					back, err := x.Open(nil, iv, want, data)
 					require.NoError(t, err)
 					require.True(t, bytes.Equal(src, back))
 					want[r.IntN(len(want))] ^= 1 << r.IntN(8)
-					memory := random(r, n)
+					memory := kerneltest.Random(r, n)
 					_, err = x.Open(memory[:0], iv, want, data)
 					require.ErrorIs(t, err, algapi.ErrAuthentication)
 					require.Equal(t, make([]byte, n), memory, "what was written is cleared")
@@ -333,7 +318,7 @@ func TestGCMTemplate(t *testing.T) {
 		}
 	}
 	x, ref := pairGCM(t, key, usualGCM)
-	src, iv := random(r, 10000), random(r, 12)
+	src, iv := kerneltest.Random(r, 10000), kerneltest.Random(r, 12)
 	want := ref.Seal(nil, iv, src, src[:20])
 	for _, piece := range []int{1, 100, 512, 1600, 8192} {
 		s, err := x.(algapi.Incremental).NewSealer(iv, algapi.Lengths{AD: algapi.Unknown, Text: algapi.Unknown})
@@ -364,7 +349,7 @@ func TestGCMTemplate(t *testing.T) {
 func FuzzGCM(f *testing.F) {
 	f.Add([]byte("0123456789abcdef0123456789abcdeX"), []byte("0123456789ab"), make([]byte, 1000), []byte("header"), uint8(16))
 	f.Fuzz(func(t *testing.T, key, nonce, text, ad []byte, tag uint8) {
-		usable(t, &[]algapi.Alg{gcmAlg()}[0])
+		kerneltest.Usable(t, gcmAlg())
 		o := algapi.AEADOptions{NonceSize: len(nonce), TagSize: int(tag)}
 		if _, err := gcmAlg().NewAEAD(key, o); err != nil {
 			return
@@ -380,21 +365,17 @@ func FuzzGCM(f *testing.F) {
 }
 
 func BenchmarkGCM(b *testing.B) {
-	x, _ := pairGCM(b, random(newRand(36), 32), usualGCM)
+	x, _ := pairGCM(b, kerneltest.Random(kerneltest.NewRand(36), 32), usualGCM)
 	buf, nonce := make([]byte, 65536+16), make([]byte, 12)
-	for _, size := range []int{16, 64, 256, 512, 1024, 4096, 8192, 65536, 1420} {
-		b.Run(fmt.Sprintf("alg=gcm(aes)/driver=gcm-aes-vaes/op=enc/size=%d", size), func(b *testing.B) {
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				x.Seal(buf[:0], nonce, buf[:size], nil)
-			}
-		})
-		sealed := x.Seal(nil, nonce, buf[:size], nil)
-		b.Run(fmt.Sprintf("alg=gcm(aes)/driver=gcm-aes-vaes/op=dec/size=%d", size), func(b *testing.B) {
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				_, _ = x.Open(buf[:0], nonce, sealed, nil)
-			}
-		})
+	sizes := []int{16, 64, 256, 512, 1024, 4096, 8192, 65536, 1420}
+	kerneltest.BenchmarkSizes(b, "alg=gcm(aes)/driver=gcm-aes-vaes/op=enc", sizes, func(n int) {
+		x.Seal(buf[:0], nonce, buf[:n], nil)
+	})
+	sealed := map[int][]byte{}
+	for _, n := range sizes {
+		sealed[n] = x.Seal(nil, nonce, buf[:n], nil)
 	}
+	kerneltest.BenchmarkSizes(b, "alg=gcm(aes)/driver=gcm-aes-vaes/op=dec", sizes, func(n int) {
+		_, _ = x.Open(buf[:0], nonce, sealed[n], nil)
+	})
 }

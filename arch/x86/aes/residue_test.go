@@ -8,26 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/internal/consttime"
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 	"github.com/seed-25a2b25a/nway/internal/residue"
 )
-
-// renew overwrites the keys with others from r.
-func (k *roundKeys) renew(r *rand.Rand) {
-	for i := range k {
-		k[i] = r.Uint32()
-	}
-}
 
 // renewed makes a function that overwrites keys and memory.
 func renewed(keys []*roundKeys, memory ...[]byte) func(r *rand.Rand) {
 	return func(r *rand.Rand) {
 		for _, k := range keys {
-			k.renew(r)
+			kerneltest.Renew(r, k[:])
 		}
 		for _, m := range memory {
-			copy(m, random(r, len(m)))
+			copy(m, kerneltest.Random(r, len(m)))
 		}
 	}
 }
@@ -40,26 +33,9 @@ func TestResidue(t *testing.T) {
 		"cryptCTR", "encryptXTS", "decryptXTS", "sealGCM", "openGCM",
 	}
 	require.ElementsMatch(t, residue.Functions(t), append(consttime.Kernels([]*driver{&aesni, &vaes256, &vaes512}), others...), "a function that is not tested")
-	eachKernel(t, func(t *testing.T, k *kernelTest) {
-		for _, n := range k.lengths() {
-			src, dst, m := make([]byte, 16*n), make([]byte, 16*n), make([]byte, 16*n)
-			for _, form := range forms {
-				var pre, post []byte
-				if form.pre {
-					pre = m
-				}
-				if form.post {
-					post = m
-				}
-				residue.Compare(t, form.name, renewed([]*roundKeys{k.rk}, src, m), func() { k.call(dst, src, pre, post) })
-			}
-			if t.Failed() {
-				t.Fatalf("%d blocks", n)
-			}
-		}
-	})
+	eachKernel(t, kerneltest.Residue)
 	t.Run("serial", func(t *testing.T) {
-		usable(t, alg(&aesni))
+		kerneltest.Usable(t, *alg(&aesni))
 		var k, inverse roundKeys
 		var word uint32
 		dst, src, iv := make([]byte, 64), make([]byte, 64), make([]byte, 16)
@@ -75,7 +51,7 @@ func TestResidue(t *testing.T) {
 		}
 	})
 	t.Run("ctr", func(t *testing.T) {
-		usable(t, &[]algapi.Alg{ctrAlg()}[0])
+		kerneltest.Usable(t, ctrAlg())
 		var k roundKeys
 		dst, src := make([]byte, 16*70), make([]byte, 16*70)
 		change := renewed([]*roundKeys{&k}, src)
@@ -86,7 +62,7 @@ func TestResidue(t *testing.T) {
 		}
 	})
 	t.Run("xts", func(t *testing.T) {
-		usable(t, &[]algapi.Alg{xtsAlg()}[0])
+		kerneltest.Usable(t, xtsAlg())
 		var k, tweakKeys roundKeys
 		dst, src, tweaks := make([]byte, 16*70), make([]byte, 16*70), make([]byte, 16*70)
 		change := renewed([]*roundKeys{&k, &tweakKeys}, src, tweaks)
@@ -119,7 +95,7 @@ func TestResidue(t *testing.T) {
 						residue.Compare(t, "GCM", func(r *rand.Rand) {
 							change(r)
 							for i := range table {
-								table[i] = [16]byte(random(r, 16))
+								table[i] = [16]byte(kerneltest.Random(r, 16))
 							}
 						}, func() { l.c.part(dst, src, 1, 2, 3, &hashed, 1, decrypt, 4, 5, uint64(n), end) })
 					}

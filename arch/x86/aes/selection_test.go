@@ -3,18 +3,16 @@
 package aes
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/crypto/aes"
-	"github.com/seed-25a2b25a/nway/internal/cpu"
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 	"github.com/seed-25a2b25a/nway/templates/ctr"
 	"github.com/seed-25a2b25a/nway/templates/gcm"
 	"github.com/seed-25a2b25a/nway/templates/xts"
-	"github.com/seed-25a2b25a/nway/testmgr"
 )
 
 // TestSelection gives a registry CPUs that lack something and checks what serves,
@@ -42,15 +40,7 @@ func TestSelection(t *testing.T) {
 		{avx2 + " aes vaes pclmulqdq vpclmulqdq" + avx512, "-vpclmulqdq", "aes-vaes", "xts(aes-vaes)", "ctr-aes-vaes", "gcm(aes-vaes)"},
 	} {
 		t.Run(row.features+row.mask, func(t *testing.T) {
-			features := strings.Fields(row.features)
-			if lacks := cpu.Available().Missing(features); len(lacks) > 0 {
-				t.Skipf("this CPU lacks %v", lacks)
-			}
-			m, err := cpu.ParseMask(row.mask)
-			require.NoError(t, err)
-			r := algapi.NewRegistry(algapi.Options{Tester: testmgr.New(), Missing: cpu.Of(features...).Apply(m).Missing})
-			require.NoError(t, r.Register(append(aes.Algs(), Algs()...)...))
-			require.NoError(t, r.RegisterTemplate(xts.Template(), ctr.Template(), gcm.Template()))
+			r := kerneltest.Registry(t, row.features, row.mask, append(aes.Algs(), Algs()...), xts.Template(), ctr.Template(), gcm.Template())
 			for name, want := range map[string]string{"aes": row.block, "xts(aes)": row.xts, "ctr(aes)": row.ctr, "gcm(aes)": row.gcm} {
 				a, err := r.Lookup(name, algapi.Query{})
 				require.NoError(t, err)

@@ -3,17 +3,14 @@
 package aes
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/crypto/aes"
-	"github.com/seed-25a2b25a/nway/internal/guardpage"
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/templates/xts"
 )
@@ -38,26 +35,26 @@ func pairXTS(t testing.TB, key []byte) (algapi.Skcipher, algapi.Skcipher) {
 // TestXTSLengths compares with the template at every length in bytes up to a
 // little over two batches, in place and not, with keys of every size.
 func TestXTSLengths(t *testing.T) {
-	usable(t, &[]algapi.Alg{xtsAlg()}[0])
-	r := newRand(10)
+	kerneltest.Usable(t, xtsAlg())
+	r := kerneltest.NewRand(10)
 	for _, size := range []int{32, 48, 64} {
-		x, ref := pairXTS(t, random(r, size))
+		x, ref := pairXTS(t, kerneltest.Random(r, size))
 		for n := 16; n < 16*67; n++ {
 			if testing.Short() && n > 70 && n%16 > 1 {
 				continue
 			}
-			iv := random(r, 16)
-			src, ok := guarded(r, n)
+			iv := kerneltest.Random(r, 16)
+			src, ok := kerneltest.Guarded(r, n)
 			want := make([]byte, n)
 			require.NoError(t, ref.Encrypt(want, src, iv))
-			dst, okDst := guarded(r, n)
+			dst, okDst := kerneltest.Guarded(r, n)
 			require.NoError(t, x.Encrypt(dst, src, iv))
 			require.Equal(t, want, dst, "%d bytes", n)
 			require.NoError(t, x.Decrypt(dst, dst, iv))
 			require.Equal(t, src, dst, "%d bytes decrypted in place", n)
 			require.NoError(t, x.Encrypt(src, src, iv))
 			require.Equal(t, want, src, "%d bytes in place", n)
-			back, okBack := guarded(r, n)
+			back, okBack := kerneltest.Guarded(r, n)
 			require.NoError(t, x.Decrypt(back, src, iv))
 			require.Equal(t, dst, back, "%d bytes decrypted", n)
 			require.True(t, ok() && okDst() && okBack(), "%d bytes: wrote elsewhere", n)
@@ -68,23 +65,15 @@ func TestXTSLengths(t *testing.T) {
 // TestXTSUnits compares units of many sizes, and long ones that take several
 // calls.
 func TestXTSUnits(t *testing.T) {
-	usable(t, &[]algapi.Alg{xtsAlg()}[0])
-	r := newRand(11)
-	x, ref := pairXTS(t, random(r, 64))
+	kerneltest.Usable(t, xtsAlg())
+	r := kerneltest.NewRand(11)
+	x, ref := pairXTS(t, kerneltest.Random(r, 64))
 	for _, unit := range []int{16, 17, 32, 48, 64, 80, 112, 128, 496, 512, 520, 528, 1024, 4096, 4112, 40000, 65536, 65552, 200000, 200007} {
 		for _, count := range []int{0, 1, 2, 3, 5, 300} {
 			if count*unit > 1<<20 && count > 3 {
 				continue
 			}
-			src, ivs := random(r, count*unit), random(r, 16*count)
-			kept := bytes.Clone(ivs)
-			want, got := make([]byte, len(src)), make([]byte, len(src))
-			require.NoError(t, ref.EncryptUnits(want, src, unit, ivs))
-			require.NoError(t, x.EncryptUnits(got, src, unit, ivs))
-			require.True(t, bytes.Equal(want, got), "%d units of %d bytes", count, unit)
-			require.NoError(t, x.DecryptUnits(got, got, unit, ivs))
-			require.True(t, bytes.Equal(src, got), "%d units of %d bytes decrypted", count, unit)
-			require.Equal(t, kept, ivs)
+			compareUnits(t, r, x, ref, unit, count)
 		}
 	}
 	buf, ivs := make([]byte, 8192), make([]byte, 256)
@@ -97,9 +86,9 @@ func TestXTSUnits(t *testing.T) {
 // TestXTSKernel runs the functions by themselves: tweaks with each bit set, and
 // what they leave of them.
 func TestXTSKernel(t *testing.T) {
-	usable(t, &[]algapi.Alg{xtsAlg()}[0])
-	r := newRand(12)
-	x, err := xtsAlg().NewSkcipher(random(r, 64))
+	kerneltest.Usable(t, xtsAlg())
+	r := kerneltest.NewRand(12)
+	x, err := xtsAlg().NewSkcipher(kerneltest.Random(r, 64))
 	require.NoError(t, err)
 	c := x.(*xtsCipher)
 	for blocks := 1; blocks < 70; blocks++ {
@@ -107,7 +96,7 @@ func TestXTSKernel(t *testing.T) {
 			var tweak [16]byte
 			tweak[bit/8] = 1 << (bit % 8)
 			next := tweak
-			src, masks := random(r, 16*blocks), make([]byte, 16*blocks)
+			src, masks := kerneltest.Random(r, 16*blocks), make([]byte, 16*blocks)
 			for i := range blocks {
 				copy(masks[16*i:], next[:])
 				timesX(&next)
@@ -129,24 +118,14 @@ func TestXTSKernel(t *testing.T) {
 // TestXTSGuardPages runs all lengths at either end of memory that must not be
 // left.
 func TestXTSGuardPages(t *testing.T) {
-	usable(t, &[]algapi.Alg{xtsAlg()}[0])
-	var bufs [3]*guardpage.Buf
-	for i := range bufs {
-		b, err := guardpage.Alloc(16 * 300)
-		if errors.Is(err, errors.ErrUnsupported) {
-			t.Skip(err)
-		}
-		require.NoError(t, err)
-		defer b.Free()
-		bufs[i] = b
-	}
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	r := newRand(13)
-	x, ref := pairXTS(t, random(r, 32))
+	kerneltest.Usable(t, xtsAlg())
+	bufs := kerneltest.Pages(t, 3, 16*300)
+	r := kerneltest.NewRand(13)
+	x, ref := pairXTS(t, kerneltest.Random(r, 32))
 	for n := 16; n < 16*67; n++ {
-		for _, place := range []func(b *guardpage.Buf, n int) []byte{(*guardpage.Buf).End, (*guardpage.Buf).Start} {
+		for _, place := range kerneltest.Edges {
 			src, dst, iv := place(bufs[0], n), place(bufs[1], n), place(bufs[2], 16)
-			copy(src, random(r, n))
+			copy(src, kerneltest.Random(r, n))
 			want := make([]byte, n)
 			require.NoError(t, ref.Encrypt(want, src, iv))
 			require.NoError(t, x.Encrypt(dst, src, iv))
@@ -159,7 +138,7 @@ func TestXTSGuardPages(t *testing.T) {
 
 // TestXTSErrors: what is refused, and how, is the template's choice.
 func TestXTSErrors(t *testing.T) {
-	usable(t, &[]algapi.Alg{xtsAlg()}[0])
+	kerneltest.Usable(t, xtsAlg())
 	a, portable := xtsAlg(), overPortable(t)
 	require.Equal(t, portable.KeySizes, a.KeySizes)
 	require.Equal(t, portable.BlockSize, a.BlockSize)
@@ -178,7 +157,7 @@ func TestXTSErrors(t *testing.T) {
 	}
 	x, ref := pairXTS(t, make([]byte, 64))
 	buf, other, iv := make([]byte, 128), make([]byte, 128), make([]byte, 32)
-	for i, f := range []func(s algapi.Skcipher) error{
+	sameErrors(t, x, ref, []func(s algapi.Skcipher) error{
 		func(s algapi.Skcipher) error { return s.Encrypt(buf, other[:15], iv[:16]) },
 		func(s algapi.Skcipher) error { return s.Decrypt(buf, nil, iv[:16]) },
 		func(s algapi.Skcipher) error { return s.Encrypt(buf, other, iv[:15]) },
@@ -190,18 +169,14 @@ func TestXTSErrors(t *testing.T) {
 		func(s algapi.Skcipher) error { return s.EncryptUnits(buf, other, 8, iv) },
 		func(s algapi.Skcipher) error { return s.DecryptUnits(buf, other[:65], 32, iv) },
 		func(s algapi.Skcipher) error { return s.DecryptUnits(buf, other[:64], 32, iv[:31]) },
-	} {
-		got, want := f(x), f(ref)
-		require.Error(t, got, "case %d", i)
-		require.Equal(t, want, got, "case %d", i)
-	}
+	})
 	require.Equal(t, make([]byte, 128), buf)
 }
 
 // TestXTSWipe: nothing of the key is left and every use fails.
 func TestXTSWipe(t *testing.T) {
-	usable(t, &[]algapi.Alg{xtsAlg()}[0])
-	x, err := xtsAlg().NewSkcipher(random(newRand(14), 64))
+	kerneltest.Usable(t, xtsAlg())
+	x, err := xtsAlg().NewSkcipher(kerneltest.Random(kerneltest.NewRand(14), 64))
 	require.NoError(t, err)
 	algapi.Wipe(x)
 	algapi.Wipe(x)
@@ -220,7 +195,7 @@ func TestXTSWipe(t *testing.T) {
 func FuzzXTS(f *testing.F) {
 	f.Add([]byte("0123456789abcdef0123456789abcdeX"), []byte("0123456789abcdef"), make([]byte, 100))
 	f.Fuzz(func(t *testing.T, key, iv, data []byte) {
-		usable(t, &[]algapi.Alg{xtsAlg()}[0])
+		kerneltest.Usable(t, xtsAlg())
 		if !xtsAlg().KeySizes.Contains(len(key)) || len(iv) != 16 || len(data) < 16 {
 			return
 		}
@@ -235,24 +210,16 @@ func FuzzXTS(f *testing.F) {
 }
 
 func BenchmarkXTS(b *testing.B) {
-	usable(b, &[]algapi.Alg{xtsAlg()}[0])
-	x, err := xtsAlg().NewSkcipher(random(newRand(15), 64))
+	kerneltest.Usable(b, xtsAlg())
+	x, err := xtsAlg().NewSkcipher(kerneltest.Random(kerneltest.NewRand(15), 64))
 	require.NoError(b, err)
 	buf, ivs := make([]byte, 65536), make([]byte, 65536)
-	for _, size := range []int{16, 64, 256, 512, 4096, 16384, 65536, 1424} {
-		b.Run(fmt.Sprintf("alg=xts(aes)/driver=xts-aes-vaes/op=enc/size=%d", size), func(b *testing.B) {
-			b.SetBytes(int64(size))
-			for b.Loop() {
-				_ = x.Encrypt(buf[:size], buf[:size], ivs[:16])
-			}
-		})
-	}
+	kerneltest.BenchmarkSizes(b, "alg=xts(aes)/driver=xts-aes-vaes/op=enc", []int{16, 64, 256, 512, 4096, 16384, 65536, 1424}, func(n int) {
+		_ = x.Encrypt(buf[:n], buf[:n], ivs[:16])
+	})
 	for _, unit := range []int{16, 512, 4096} {
-		b.Run(fmt.Sprintf("alg=xts(aes)/driver=xts-aes-vaes/op=enc-units/unit=%d/size=16384", unit), func(b *testing.B) {
-			b.SetBytes(16384)
-			for b.Loop() {
-				_ = x.EncryptUnits(buf[:16384], buf[:16384], unit, ivs[:16384/unit*16])
-			}
+		kerneltest.BenchmarkSizes(b, fmt.Sprintf("alg=xts(aes)/driver=xts-aes-vaes/op=enc-units/unit=%d", unit), []int{16384}, func(n int) {
+			_ = x.EncryptUnits(buf[:n], buf[:n], unit, ivs[:n/unit*16])
 		})
 	}
 }

@@ -3,43 +3,17 @@
 package camellia
 
 import (
-	"fmt"
 	"testing"
+
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 )
 
 func BenchmarkDrivers(b *testing.B) {
 	for _, d := range drivers {
-		name := d.name
-		if d == &avx512Halves || d == &avx512HalvesCT {
-			name += "-halves"
-		}
-		b.Run("alg=camellia/driver="+name, func(b *testing.B) {
-			usable(b, alg(d))
-			c, err := d.newCipher(make([]byte, 16))
-			if err != nil {
-				b.Fatal(err)
-			}
-			buf, m := make([]byte, 65536), make([]byte, 65536)
-			for _, op := range []struct {
-				name string
-				f    func(n int)
-			}{
-				{"enc", func(n int) { c.EncryptBlocks(buf[:n], buf[:n]) }},
-				{"dec", func(n int) { c.DecryptBlocks(buf[:n], buf[:n]) }},
-				{"enc-xor", func(n int) { c.EncryptXor(buf[:n], buf[:n], m[:n]) }},
-				{"dec-xor", func(n int) { c.DecryptXor(buf[:n], buf[:n], m[:n]) }},
-				{"xor-enc-xor", func(n int) { c.XorEncryptXor(buf[:n], buf[:n], m[:n]) }},
-				{"xor-dec-xor", func(n int) { c.XorDecryptXor(buf[:n], buf[:n], m[:n]) }},
-			} {
-				for _, size := range []int{16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536, 1424} {
-					b.Run(fmt.Sprintf("op=%s/size=%d", op.name, size), func(b *testing.B) {
-						b.SetBytes(int64(size))
-						for b.Loop() {
-							op.f(size)
-						}
-					})
-				}
-			}
+		b.Run("alg=camellia/driver="+d.label(), func(b *testing.B) {
+			kerneltest.Usable(b, *alg(d))
+			c, _ := pair(b, d, make([]byte, 16))
+			kerneltest.BenchmarkCipher(b, c, []int{16, 32, 48, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 65536, 1424})
 		})
 	}
 }
@@ -47,13 +21,8 @@ func BenchmarkDrivers(b *testing.B) {
 func BenchmarkNewCipher(b *testing.B) {
 	for _, d := range drivers {
 		b.Run("alg=camellia/driver="+d.name+"/op=setkey", func(b *testing.B) {
-			usable(b, alg(d))
-			key := make([]byte, 32)
-			for b.Loop() {
-				if _, err := d.newCipher(key); err != nil {
-					b.Fatal(err)
-				}
-			}
+			kerneltest.Usable(b, *alg(d))
+			kerneltest.BenchmarkSetKey(b, d.newCipher)
 		})
 	}
 }

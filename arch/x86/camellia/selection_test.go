@@ -3,16 +3,14 @@
 package camellia
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/crypto/camellia"
-	"github.com/seed-25a2b25a/nway/internal/cpu"
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 	"github.com/seed-25a2b25a/nway/templates/xts"
-	"github.com/seed-25a2b25a/nway/testmgr"
 )
 
 // TestSelection gives a registry CPUs that lack something and checks what serves,
@@ -36,15 +34,7 @@ func TestSelection(t *testing.T) {
 		{avx2 + " gfni" + avx512, "-avx2", "camellia-generic", ""},
 	} {
 		t.Run(row.features+row.mask, func(t *testing.T) {
-			features := strings.Fields(row.features)
-			if lacks := cpu.Available().Missing(features); len(lacks) > 0 {
-				t.Skipf("this CPU lacks %v", lacks)
-			}
-			m, err := cpu.ParseMask(row.mask)
-			require.NoError(t, err)
-			r := algapi.NewRegistry(algapi.Options{Tester: testmgr.New(), Missing: cpu.Of(features...).Apply(m).Missing})
-			require.NoError(t, r.Register(append(camellia.Algs(), Algs()...)...))
-			require.NoError(t, r.RegisterTemplate(xts.Template()))
+			r := kerneltest.Registry(t, row.features, row.mask, append(camellia.Algs(), Algs()...), xts.Template())
 			a, err := r.Lookup("camellia", algapi.Query{})
 			require.NoError(t, err)
 			require.Equal(t, row.serves, a.Driver)

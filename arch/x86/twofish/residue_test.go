@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-25a2b25a/nway/internal/consttime"
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 	"github.com/seed-25a2b25a/nway/internal/race"
 	"github.com/seed-25a2b25a/nway/internal/residue"
 )
@@ -18,15 +19,11 @@ import (
 // renew overwrites k with what is no key's, but as good.
 func (k *material) renew(r *rand.Rand) {
 	if k.schedule != nil {
-		for i := range k.schedule {
-			k.schedule[i] = r.Uint32()
-		}
+		kerneltest.Renew(r, k.schedule[:])
 	}
 	if k.boxes != nil {
-		copy(k.boxes[:], random(r, len(k.boxes)))
-		for i := range k.subkeys {
-			k.subkeys[i] = r.Uint32()
-		}
+		copy(k.boxes[:], kerneltest.Random(r, len(k.boxes)))
+		kerneltest.Renew(r, k.subkeys[:])
 	}
 }
 
@@ -39,47 +36,26 @@ func TestResidue(t *testing.T) {
 		all = append(all, d.rungs...)
 	}
 	require.ElementsMatch(t, residue.Functions(t), append(consttime.Kernels(all), others...), "a function that is not tested")
-	eachKernel(t, func(t *testing.T, k *kernelTest) {
-		for _, n := range k.lengths() {
-			src, dst, m := make([]byte, 16*n), make([]byte, 16*n), make([]byte, 16*n)
-			for _, form := range forms {
-				var pre, post []byte
-				if form.pre {
-					pre = m
-				}
-				if form.post {
-					post = m
-				}
-				residue.Compare(t, form.name, func(r *rand.Rand) {
-					k.keys.renew(r)
-					copy(src, random(r, len(src)))
-					copy(m, random(r, len(m)))
-				}, func() { k.call(dst, src, pre, post) })
-			}
-			if t.Failed() {
-				t.Fatalf("%d blocks", n)
-			}
-		}
-	})
+	eachKernel(t, kerneltest.Residue)
 	t.Run("set-up-avx2", func(t *testing.T) {
-		usable(t, alg(&avx2CT))
+		kerneltest.Usable(t, *alg(&avx2CT))
 		data := make([]byte, 256)
 		var key byte
 		for _, vectors := range []int{1, 8} {
 			for q := range 2 {
 				residue.CompareRegisters(t, "permuteAVX2", func(r *rand.Rand) {
-					copy(data, random(r, len(data)))
+					copy(data, kerneltest.Random(r, len(data)))
 					key = byte(r.Uint32())
 				}, func() { permuteAVX2(&data[0], vectors, q, key) })
 			}
 		}
 	})
 	t.Run("set-up-avx512", func(t *testing.T) {
-		usable(t, alg(&avx512))
+		kerneltest.Usable(t, *alg(&avx512))
 		k, key := avx512.newMaterial(), make([]byte, 32)
 		change := func(r *rand.Rand) {
 			k.renew(r)
-			copy(key, random(r, len(key)))
+			copy(key, kerneltest.Random(r, len(key)))
 		}
 		residue.Compare(t, "128 bits", change, func() { setUp128AVX512(k.boxes, k.subkeys, &key[0]) })
 		residue.Compare(t, "192 bits", change, func() { setUp192AVX512(k.boxes, k.subkeys, &key[0]) })
@@ -96,18 +72,16 @@ func TestScratch(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	eachDriver(t, func(t *testing.T, d *driver) {
-		c, err := d.newCipher(random(newRand(8), 32))
+		c, err := d.newCipher(kerneltest.Random(kerneltest.NewRand(8), 32))
 		require.NoError(t, err)
 		for n := 1; n <= d.rungs[len(d.rungs)-1].blocks; n += 1 + n/16 {
-			src, dst, m := random(newRand(9), 16*n), make([]byte, 16*n), make([]byte, 16*n)
+			src, dst, m := kerneltest.Random(kerneltest.NewRand(9), 16*n), make([]byte, 16*n), make([]byte, 16*n)
 			for dir := range 2 {
-				for _, form := range forms {
-					if form.run == nil {
-						continue
-					}
-					form.run(c, dir, dst, src, m)
+				for _, form := range kerneltest.CipherForms {
+					pre, post := form.Masks(m)
+					kerneltest.Crypt(c, dir)(dst, src, pre, post)
 					s := pool.Get().(*scratch)
-					require.True(t, *s == scratch{}, "%s of %d blocks leaves something", form.name, n)
+					require.True(t, *s == scratch{}, "%s of %d blocks leaves something", form.Name, n)
 					pool.Put(s)
 				}
 			}

@@ -2,20 +2,17 @@ package laddertest
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/seed-25a2b25a/nway/algapi"
 	"github.com/seed-25a2b25a/nway/arch/arm/ladder"
+	"github.com/seed-25a2b25a/nway/internal/kerneltest"
 )
 
 // Benchmark measures the rungs of a driver, and the ladder.
 func Benchmark(b *testing.B, algs []algapi.Alg, d *ladder.Driver) {
-	usable(b, &algs[slices.IndexFunc(algs, func(a algapi.Alg) bool { return a.Driver == d.Name })])
-	c, err := d.NewCipher(make([]byte, 32))
-	if err != nil {
-		b.Fatal(err)
-	}
+	kerneltest.Usable(b, *kerneltest.Alg(algs, d.Name))
+	c, _ := pair(b, d, make([]byte, 32))
 	buf := make([]byte, 65536)
 	for dir, op := range []string{"enc", "dec"} {
 		for _, r := range d.Rungs {
@@ -29,14 +26,8 @@ func Benchmark(b *testing.B, algs []algapi.Alg, d *ladder.Driver) {
 				}
 			})
 		}
-		crypt := [2]func(dst, src []byte){c.EncryptBlocks, c.DecryptBlocks}[dir]
-		for _, size := range []int{16, 64, 256, 512, 1024, 1424, 4096, 8192, 65536} {
-			b.Run(fmt.Sprintf("alg=serpent/driver=%s/op=%s/size=%d", d.Name, op, size), func(b *testing.B) {
-				b.SetBytes(int64(size))
-				for b.Loop() {
-					crypt(buf[:size], buf[:size])
-				}
-			})
-		}
+		crypt := kerneltest.Blocks(c, dir)
+		sizes := []int{16, 64, 256, 512, 1024, 1424, 4096, 8192, 65536}
+		kerneltest.BenchmarkSizes(b, fmt.Sprintf("alg=serpent/driver=%s/op=%s", d.Name, op), sizes, func(n int) { crypt(buf[:n], buf[:n]) })
 	}
 }

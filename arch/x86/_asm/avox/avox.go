@@ -1,7 +1,7 @@
 // Package avox is what the generators of x86 code share on top of avo: straight
 // programs over values that have no register yet, machines to write them for
 // (general registers, SSE2, AVX, AVX2, AVX-512 at any width), interleaving of
-// independent streams, and a register allocator that is exact.
+// independent streams, a register allocator that is exact, and the writing of files.
 //
 // A generator describes its computation once, as a [Program] made by a
 // [Builder]. The builder knows the machine: it splits rotations where there are

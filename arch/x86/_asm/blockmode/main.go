@@ -28,32 +28,21 @@ package main
 
 import (
 	"encoding/binary"
-	"flag"
-	"log"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
-	"github.com/mmcloughlin/avo/printer"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/seed-25a2b25a/nway/arch/x86/_asm/avox"
 )
 
-const header = "arch/x86/_asm/blockmode"
-
 func main() {
-	log.SetFlags(0)
-	flags := flag.NewFlagSet("blockmode", flag.ExitOnError) // avo has its own in the default one
-	out := flags.String("out", ".", "directory of the package to write to")
-	if err := flags.Parse(os.Args[1:]); err != nil {
-		log.Fatal(err)
-	}
-	g := &generator{Context: build.NewContext(), tables: map[string]operand.Mem{}}
-	g.ConstraintExpr("amd64,!purego")
+	flags, out := avox.Flags("blockmode")
+	avox.Parse(flags)
+	g := &generator{Context: avox.NewContext(), tables: map[string]operand.Mem{}}
 	for _, v := range []vector{sse, avx2, avx512} {
 		g.counter(v)
 	}
@@ -69,27 +58,7 @@ func main() {
 	for _, v := range []vector{sse, avx2, avx512} {
 		g.fold(v)
 	}
-	f, err := g.Result()
-	if err != nil {
-		build.LogError(log.Default(), err, 0)
-		os.Exit(1)
-	}
-	if err := pass.Compile.Execute(f); err != nil {
-		log.Fatal(err)
-	}
-	cfg := printer.Config{Name: header, Pkg: "blockmode"}
-	write(filepath.Join(*out, "fill_amd64.s"), printer.NewGoAsm(cfg), f)
-	write(filepath.Join(*out, "stubs_amd64.go"), printer.NewStubs(cfg), f)
-}
-
-func write(name string, p printer.Printer, f *ir.File) {
-	b, err := p.Print(f)
-	if err == nil {
-		err = os.WriteFile(name, b, 0o644)
-	}
-	if err != nil {
-		log.Fatal(err)
-	}
+	avox.Write(g.Context, pass.Compile, avox.Package("blockmode"), *out, "fill", "stubs")
 }
 
 // A vector is a register width with the instructions that go with it.

@@ -4,61 +4,27 @@
 package main
 
 import (
-	"flag"
 	"fmt"
-	"log"
-	"os"
-	"path/filepath"
 
 	"github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
-	"github.com/mmcloughlin/avo/printer"
 	"github.com/mmcloughlin/avo/reg"
+
 	"github.com/seed-25a2b25a/nway/arch/x86/_asm/avox"
 )
 
-const (
-	header = "arch/x86/_asm/residue"
-	depth  = 8 << 10 // bytes of stack
-)
+const depth = 8 << 10 // bytes of stack
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("residue: ")
-	flags := flag.NewFlagSet("residue", flag.ExitOnError) // avo has its own in the default one
-	out := flags.String("out", ".", "directory of the package to write to")
-	if err := flags.Parse(os.Args[1:]); err != nil {
-		log.Fatal(err)
-	}
-	c := build.NewContext()
-	c.ConstraintExpr("amd64,!purego")
+	flags, out := avox.Flags("residue")
+	avox.Parse(flags)
+	c := avox.NewContext()
 	registers(c, "SSE", 16)
 	registers(c, "AVX", 32)
 	registers(c, "AVX512", 64)
 	stack(c)
-	f, err := c.Result()
-	if err != nil {
-		build.LogError(log.Default(), err, 0)
-		os.Exit(1)
-	}
-	if err := pass.Compile.Execute(f); err != nil {
-		log.Fatal(err)
-	}
-	cfg := printer.Config{Name: header, Pkg: "residue"}
-	write(filepath.Join(*out, "residue_amd64.s"), printer.NewGoAsm(cfg), f)
-	write(filepath.Join(*out, "stubs_amd64.go"), printer.NewStubs(cfg), f)
-}
-
-func write(name string, p printer.Printer, f *ir.File) {
-	b, err := p.Print(f)
-	if err == nil {
-		err = os.WriteFile(name, b, 0o644)
-	}
-	if err != nil {
-		log.Fatal(err)
-	}
+	avox.Write(c, pass.Compile, avox.Package("residue"), *out, "residue", "stubs")
 }
 
 // registers writes the functions for vectors of width bytes.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"log"
-	"strings"
 
 	"github.com/mmcloughlin/avo/build"
 
@@ -86,22 +85,6 @@ func (k *kernel) comments(c *build.Context, core *core) {
 	}
 	l = append(l, k.operations()+". "+added+" besides.")
 	for _, text := range l {
-		c.Comment(wrap(text)...)
+		c.Comment(avox.Wrap(text)...)
 	}
-}
-
-// wrap breaks a text into lines.
-func wrap(text string) (lines []string) {
-	line := ""
-	for _, w := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(w) > 76 {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += w
-	}
-	return append(lines, line)
 }

@@ -4,51 +4,26 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"log"
-	"os"
-	"path/filepath"
 	"slices"
-
-	"github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/pass"
-	"github.com/mmcloughlin/avo/printer"
 
 	"github.com/seed-25a2b25a/nway/arch/x86/_asm/avox"
 )
 
-// passes are those of avo that functions in physical registers need.
-var passes = pass.Concat(
-	pass.Verify,
-	pass.FunctionPass(pass.PruneDanglingLabels),
-	pass.FunctionPass(pass.LabelTarget),
-	pass.FunctionPass(pass.VerifyAllocation),
-	pass.Func(pass.IncludeTextFlagHeader),
-	pass.FunctionPass(pass.RequiredISAExtensions),
-)
-
-// command is what the package's go:generate line says. It goes into the headers,
-// whatever was typed, so that the output does not depend on that.
-var command = []string{"go", "-C", "../_asm", "run", "./serpent", "-out", "../serpent"}
-
-var warning = printer.Config{Argv: command}.GeneratedWarning()
+var warning = avox.Driver("serpent").GeneratedWarning()
 
 var stats bool
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("serpent: ")
-	flags := flag.NewFlagSet("serpent", flag.ExitOnError) // avo has put its own into the default one
-	out := flags.String("out", ".", "directory to write to")
+	flags, out := avox.Flags("serpent")
 	flags.BoolVar(&stats, "stats", false, "print what was added to the kernels")
-	flags.Parse(os.Args[1:])
+	avox.Parse(flags)
 	if err := writeComplements(*out); err != nil {
 		log.Fatal(err)
 	}
 	for _, f := range files() {
-		c := build.NewContext()
-		c.ConstraintExpr("amd64,!purego")
+		c := avox.NewContext()
 		for _, k := range f.kernels {
 			if k.machine.Encoding == avox.General {
 				k.generateOne(c)
@@ -56,32 +31,8 @@ func main() {
 				k.generate(c)
 			}
 		}
-		if err := write(c, *out, f.name); err != nil {
-			log.Fatal(err)
-		}
+		avox.Write(c, avox.Physical, avox.Driver("serpent"), *out, f.name, f.name)
 	}
-}
-
-// write prints what c holds to the files name_amd64.s and name_amd64.go.
-func write(c *build.Context, dir, name string) error {
-	r, err := c.Result()
-	if err != nil {
-		return err
-	}
-	if err := passes.Execute(r); err != nil {
-		return err
-	}
-	cfg := printer.Config{Argv: command, Pkg: "serpent"}
-	for ext, p := range map[string]printer.Printer{".s": printer.NewGoAsm(cfg), ".go": printer.NewStubs(cfg)} {
-		b, err := p.Print(r)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+"_amd64"+ext), b, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // A file is one pair of output files.

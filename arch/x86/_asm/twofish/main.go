@@ -4,30 +4,12 @@
 package main
 
 import (
-	"flag"
-	"log"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/pass"
-	"github.com/mmcloughlin/avo/printer"
-)
 
-// passes are those of avo that functions in physical registers need.
-var passes = pass.Concat(
-	pass.Verify,
-	pass.FunctionPass(pass.PruneDanglingLabels),
-	pass.FunctionPass(pass.LabelTarget),
-	pass.FunctionPass(pass.VerifyAllocation),
-	pass.Func(pass.IncludeTextFlagHeader),
-	pass.FunctionPass(pass.RequiredISAExtensions),
+	"github.com/seed-25a2b25a/nway/arch/x86/_asm/avox"
 )
-
-// command is what the package's go:generate line says. It goes into the headers,
-// whatever was typed, so that the output does not depend on that.
-var command = []string{"go", "-C", "../_asm", "run", "./twofish", "-out", "../twofish"}
 
 var stats bool
 
@@ -35,44 +17,16 @@ var stats bool
 type function interface{ generate(c *build.Context) }
 
 func main() {
-	log.SetFlags(0)
-	log.SetPrefix("twofish: ")
-	flags := flag.NewFlagSet("twofish", flag.ExitOnError) // avo has put its own into the default one
-	out := flags.String("out", ".", "directory to write to")
+	flags, out := avox.Flags("twofish")
 	flags.BoolVar(&stats, "stats", false, "print how many registers kernels need")
-	flags.Parse(os.Args[1:])
+	avox.Parse(flags)
 	for _, f := range files() {
-		c := build.NewContext()
-		c.ConstraintExpr("amd64,!purego")
+		c := avox.NewContext()
 		for _, f := range f.functions {
 			f.generate(c)
 		}
-		if err := write(c, *out, f.name); err != nil {
-			log.Fatal(err)
-		}
+		avox.Write(c, avox.Physical, avox.Driver("twofish"), *out, f.name, f.name)
 	}
-}
-
-// write prints what c holds to the files name_amd64.s and name_amd64.go.
-func write(c *build.Context, dir, name string) error {
-	r, err := c.Result()
-	if err != nil {
-		return err
-	}
-	if err := passes.Execute(r); err != nil {
-		return err
-	}
-	cfg := printer.Config{Argv: command, Pkg: "twofish"}
-	for ext, p := range map[string]printer.Printer{".s": printer.NewGoAsm(cfg), ".go": printer.NewStubs(cfg)} {
-		b, err := p.Print(r)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+"_amd64"+ext), b, 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // group returns functions of one type as what they are.
