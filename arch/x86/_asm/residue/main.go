@@ -41,8 +41,9 @@ func registers(c *build.Context, name string, width int) {
 		switch width {
 		case 16:
 			c.PXOR(x, x)
-		case 32:
-			c.VPXOR(x, x, x)
+		case 32: // by half of it, which is AVX and clears the other half too; the whole is AVX2
+			low := avox.Vector(i, 16)
+			c.VPXOR(low, low, low)
 		default:
 			c.VPXORQ(x, x, x)
 		}
