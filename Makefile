@@ -5,7 +5,7 @@ ARCHES   := amd64 arm64 arm 386 s390x
 EMULATED := arm64:max arm64:cortex-a72 arm:cortex-a8 arm:cortex-a15 s390x amd64:Nehalem amd64:SandyBridge amd64:Haswell
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@latest
-FUZZTIME ?= 20000x
+FUZZTIME ?= 10000x
 
 .PHONY: all build run test matrix fmt vet check-constant-time staticcheck unit race fuzz emulated generate check-generate peers race-peers reproducible supply-chain clean
 

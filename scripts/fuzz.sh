@@ -1,9 +1,9 @@
 #!/bin/sh
 # Runs every fuzz target of the module for a number of inputs, after those that are
 # stored beside it, of which each has some.
-# Usage: fuzz.sh COUNT, such as 20000x
+# Usage: fuzz.sh COUNT, such as 10000x
 set -eu
-count=${1:-20000x}
+count=${1:-10000x}
 go list -f '{{.ImportPath}} {{.Dir}}' ./... | while read -r pkg dir; do
 	targets=$(go test -list '^Fuzz' "$pkg" | grep '^Fuzz' || true)
 	for t in $targets; do

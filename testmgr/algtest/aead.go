@@ -401,7 +401,7 @@ func (s *subject) sizes() error {
 				return err
 			}
 			err = b.deliver(desk{inPlace: i%2 == 0, nonce: i % 9}, l)
-			if err == nil && size == 17 {
+			if err == nil && size == 17 && (!s.short || i%4 == 0) {
 				err = b.badTag(l)
 			}
 			if err != nil {
